@@ -1,6 +1,5 @@
 /**
- * A record of any size is read in memory of a fixed size (I9). The input is generated while it is read; nothing is
- * written to disk.
+ * A record of any size is read in memory of a fixed size (I9). The input is generated while it is read, without a file.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -110,7 +109,7 @@ for (const [name, coding, pieces] of [
   });
 }
 
-test('a file of only empty members is read in bounded memory', (context) => {
+test('a file that consists of empty members is read in bounded memory', (context) => {
   const empty = Buffer.from('1f8b08000000000000030300000000000000000000'.slice(0, 40), 'hex');
   const many = Buffer.concat(Array.from({ length: 50_000 }, () => empty));
   function* pieces(): Generator<Buffer> {

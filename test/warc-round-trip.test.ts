@@ -41,7 +41,10 @@ const ENCODINGS: readonly (EncoderOptions & { name: string })[] = [
   { name: 'zstd with dictionary', coding: 'zstd', dictionary },
 ];
 
-/** Values that can be on a line: letters of all scripts, no line ends, no blanks at the ends. */
+/**
+ * Values that fit on a line: letters of all scripts, without line ends, and without blanks at the beginning and the
+ * end.
+ */
 const value = fc
   .string({ unit: 'grapheme', maxLength: 40 })
   .map((text) =>

@@ -11,7 +11,7 @@ import { scratch, writeSite } from './warc-sample.ts';
 
 const URL_7 = 'http://site.test/7';
 
-/** An archive of ten pages. In the record of the eighth, one bit of the checksum is wrong. */
+/** An archive of ten pages. In the record of the eighth page, one bit of the checksum is wrong. */
 async function damagedArchive(at: string): Promise<{ offset: number; segment: string }> {
   await writeSite(join(at, 'site.warc.gz'), 'site', 10);
   await pinakes(at, 'init');
@@ -80,7 +80,7 @@ test('stream and export continue after a damaged record, report it once, and exi
   assert.deepEqual([elsewhere.code, elsewhere.err], [0, '']);
 });
 
-test('verify --known marks the errors of an earlier report, and exits with 1 only when there are others', async (t) => {
+test('verify --known marks the errors of an earlier report, and exits with 1 if there are new errors', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'site.warc.gz'), 'site', 10);
   const file = readFileSync(join(at, 'site.warc.gz'));

@@ -20,7 +20,7 @@ test('an invalid collection name is refused once, before any file is read, with 
   }
 });
 
-test('an empty file is reported as a warning, and a sound file is not', async (t) => {
+test('an empty file is reported as a warning', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'sound.warc.gz'));
   writeFileSync(join(at, 'zero.warc.gz'), '');
@@ -41,7 +41,7 @@ test('an empty file is reported as a warning, and a sound file is not', async (t
   assert.match(added.err, /zero\.warc\.gz:0: warning file-empty: .*\n.*hollow\.warc\.gz:0: warning file-empty: /);
 });
 
-test('damage in an added file is reported, counted and shown by the exit code each time, and the readable part is kept', async (t) => {
+test('every add of a damaged file reports and counts the damage, exits with 1, and keeps the readable part', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'cut.warc.gz'), 'cut', 5);
   truncateSync(join(at, 'cut.warc.gz'), statSync(join(at, 'cut.warc.gz')).size - 20);
@@ -91,7 +91,7 @@ test('an interrupted add says that it can be continued, and the same command con
   assert.match((await pinakes(at, 'add', 'crawl')).out, /^2 files/);
 });
 
-test('for a file that is not a WARC file, only that is reported', async (t) => {
+test('a file that is not a WARC file is reported as such, without other messages', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');
   writeFileSync(join(at, 'index.cdx'), ' CDX N b a m s k r M S V g\n'.repeat(50));

@@ -45,7 +45,7 @@ test('a command in a message can be copied: it names the archive when the comman
   assert.match(pinakesProcess(at, 'search', 'flood').err, /with `pinakes init`, or name/);
 });
 
-test('after a no at the terminal, --json prints what would have been deleted', {
+test('after a no at the terminal, --json prints the captures and contents that a yes would have deleted', {
   skip: spawnSync('script', ['-qec', 'true', '/dev/null']).status !== 0 && 'a terminal cannot be opened',
 }, async (t) => {
   const at = scratch(t);
@@ -187,7 +187,7 @@ test('a host with a port and without a scheme is accepted as a URL by every comm
   assert.match((await pinakes(at, 'get', typed)).err, /CONTENT_MISSING/);
 });
 
-test('volumes are added, listed, made read-only and emptied into each other, and a missing volume is named', async (t) => {
+test('volumes are added, listed, made read-only and migrated into each other, and a missing volume is named', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 20);
   await writeSite(join(at, 'two.warc.gz'), 'two', 20);
@@ -265,7 +265,7 @@ test('volume add creates a missing directory only with --create or after a yes',
   assert.equal((await pinakes(at, 'volume', 'add', 'third', 'there')).code, 0);
 });
 
-test('files are added in place without copying, and adding them again adds nothing', async (t) => {
+test('add --in-place does not copy files, and adds nothing the second time', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 20);
   await pinakes(at, 'init');

@@ -61,7 +61,7 @@ test('a self-contained export is complete in another archive', async (t) => {
   );
 });
 
-test('export refuses what it cannot do, and says what to do instead', async (t) => {
+test('export refuses an impossible request with advice', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
   for (const [args, says] of [
@@ -256,7 +256,7 @@ test('stats prints a table, and JSON with named numbers', async (t) => {
   assert.equal((stats!.collections as unknown[]).length, 2);
 });
 
-test('a body that decodes to gigabytes is printed piece by piece, and stops when its reader is gone', async (t) => {
+test('a body that decodes to gigabytes is printed piece by piece, and printing stops when its reader is gone', async (t) => {
   const at = scratch(t);
   // 26 gigabytes of blocks of 128 KiB that repeat one byte.
   const frame = [

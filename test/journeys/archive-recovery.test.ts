@@ -26,7 +26,7 @@ test('an archive that is restored as the guide says has its captures, deletions,
   await pinakes(at, 'add', 'one.warc.gz', '--collection', 'spring');
   await pinakes(at, 'snapshot', 'create', 'before');
   await pinakes(at, 'delete', '--url', 'http://one.test/3', '--yes');
-  // Nothing listens at this URL, so that only the schedule remains.
+  // No server listens at this URL, so the crawl leaves only the schedule.
   await pinakes(at, 'crawl', 'http://127.0.0.1/', '--collection', 'site', '--every', 'week');
   const commands = [
     ['export'],

@@ -68,7 +68,7 @@ test('adding a file again adds nothing, and adding a package adds the files in i
   assert.deepEqual([first!.captures, first!.capturesKnown, first!.failed], [20, 0, []]);
   const [again] = await pinakesJson(at, 'add', '--json', '--collection', 'spring', 'one.warc.gz');
   assert.deepEqual([again!.captures, again!.filesKnown, again!.storedBytes], [0, 1, 0]);
-  // Another collection has captures of its own, which share the contents.
+  // Another collection gets its own captures, which share the contents.
   const [other] = await pinakesJson(at, 'add', '--json', '--collection', 'autumn', 'one.warc.gz');
   assert.equal(other!.captures, 20);
   assert.deepEqual(readdirSync(join(at, 'archive/spool')), []);

@@ -75,7 +75,7 @@ test('bash completes the commands, options and values of the program', { skip: n
     assert.deepEqual(offeredByBash(at, 'pinakes', ...words), expected, words.join(' '));
 });
 
-test('bash calls a program below the home directory, and runs no part of the typed line', {
+test('bash calls a program below the home directory, without running any part of the typed line', {
   skip: noShell('bash'),
 }, (t) => {
   const at = scratch(t);
@@ -97,7 +97,7 @@ test('bash offers files where the program offers no words', { skip: noShell('bas
     assert.deepEqual(offeredByBash(at, 'pinakes', ...words), [], words.join(' '));
 });
 
-test('zsh completes as bash does, and runs no part of the typed line', { skip: noShell('zsh') }, (t) => {
+test('zsh completes as bash does, without running any part of the typed line', { skip: noShell('zsh') }, (t) => {
   const at = scratch(t);
   const about = /^cat:print one record\ncheck:[^\n]*\nconvert:[^\n]*$/;
   assert.match(offeredByZsh(at, 'pinakes', 'warc', 'c').join('\n'), about);
@@ -111,7 +111,7 @@ test('zsh completes as bash does, and runs no part of the typed line', { skip: n
   assert.ok(!existsSync(join(at, 'run')));
 });
 
-test('fish completes as bash does, and runs no part of the typed line', { skip: noShell('fish') }, (t) => {
+test('fish completes as bash does, without running any part of the typed line', { skip: noShell('fish') }, (t) => {
   const at = scratch(t);
   assert.match(offeredByFish(at, 'pinakes warc c').join('\n'), /^cat\tprint one record\ncheck\t.*\nconvert\t.*$/);
   assert.deepEqual(offeredByFish(at, 'pinakes warc convert (touch run) --to=warc.z'), ['--to=warc.zst']);

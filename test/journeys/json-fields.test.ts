@@ -21,7 +21,7 @@ const told = new Map(
   ]),
 );
 
-/** The command line for each of them, in an order in which each has something to report. */
+/** The command line for each command, in an order in which every command has something to report. */
 const TYPED: Readonly<Record<string, readonly string[]>> = {
   init: ['init'],
   add: ['add', 'a.warc.gz', 'site.warc.gz'],

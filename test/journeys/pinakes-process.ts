@@ -1,10 +1,10 @@
-/** Runs the launcher as a separate process, as a person does. */
+/** Runs the launcher as a separate process, as a user does. */
 import { type ChildProcess, type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 
 export const LAUNCHER = resolve(import.meta.dirname, '../../pinakes');
 
-/** Gives the program the name in messages that an installed program has. */
+/** Makes messages name the program as an installed program is named. */
 const environment = () => ({ ...process.env, PINAKES_PROGRAM: 'pinakes' });
 
 export type Outcome = { readonly code: number | null; readonly out: string; readonly err: string };

@@ -8,7 +8,7 @@ type CommandRequest = { readonly number: number; readonly directory: string; rea
 
 const PROGRAM = new URL('../../src/cli/main.ts', import.meta.url);
 
-// Every command adds listeners to the outputs and the interrupt, which stay as long as the process.
+// Every command adds listeners to the outputs and the interrupt. These listeners stay until the process ends.
 for (const emitter of [process, process.stdout, process.stderr]) emitter.setMaxListeners(0);
 
 async function runCommand({ number, directory, argv }: CommandRequest): Promise<void> {

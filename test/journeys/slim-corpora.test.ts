@@ -13,7 +13,7 @@ const CORPORA = fileURLToPath(new URL('../../../shared/corpora/', import.meta.ur
 const FOLDERS = ['arc', 'gzip', 'warc-http-bodies', 'warc-malformed', 'warc-revisit', 'warc-valid', 'zstd'];
 const skip = !existsSync(CORPORA) && 'shared corpora absent';
 
-/** ARC documents that are not HTTP messages become resources, which count as the same captures here. */
+/** ARC documents that are not HTTP messages become resources. This test counts them as the same captures. */
 function capturesIn(records: readonly ArchivedRecord[]): string[] {
   const lines = capturesOf(records).filter((line) => /^(response|resource) /.test(line));
   return lines.map((line) => line.replace(/^(response|resource) /, '')).sort();
@@ -29,8 +29,8 @@ describe('the hand-over corpora', { skip }, async () => {
       const from = join(CORPORA, folder);
       if (!existsSync(from)) continue;
       for (const path of filesBelow(from)) {
-        // Some files of the corpora differ only in the suffix of their compression or format, so that each gets a
-        // directory of its own in the target.
+        // Some files of the corpora have names that differ only in the suffix of their compression or format, so each
+        // gets a separate directory in the target.
         cpSync(
           path,
           join(
@@ -71,7 +71,7 @@ describe('the hand-over corpora', { skip }, async () => {
     assert.ok((summary.bytesAfter as number) < (summary.bytesBefore as number));
   });
 
-  test('have no more duplicates that are worth a revisit after a run', async () => {
+  test('have no duplicates left that are worth a revisit after a run', async () => {
     const summary = (await pinakesJson(base, 'slim', 'run', place('in-place'), '--in-place', '--json')).at(-1)!;
     assert.equal(summary.revisits, 0);
   });

@@ -58,7 +58,7 @@ describe('pinakes slim', () => {
     assert.equal(existsSync(join(base, 'crawl', '.pinakes-slim')), false);
   });
 
-  test('a text manifest that does not fit on the disk is an error, and is not truncated', () => {
+  test('a text manifest that does not fit on the disk is an error, and no truncated manifest is left', () => {
     const digest = (number: number) => digestOf('sha256', utf8(String(number)));
     const lines = Array.from(
       { length: 3000 },
@@ -86,7 +86,7 @@ describe('pinakes slim', () => {
     assert.deepEqual([summed.files, summed.records], [2, assessed.records]);
   });
 
-  test('findings that cannot be printed do not stop a run, and the broken output is reported at its end', {
+  test('a run continues when its findings cannot be printed, and reports the broken output at its end', {
     skip: !existsSync('/dev/full') && 'no /dev/full',
   }, () => {
     cpSync(join(base, 'crawl'), join(base, 'told'), { recursive: true });

@@ -85,7 +85,7 @@ test('cat finds a record in a package, and refuses a package with several files 
   assert.equal((await pinakes(at, 'warc', 'cat', 'two.wacz!archive/none.warc.gz', offset)).code, 2);
 });
 
-test('cat reads a file that its package compresses, although it must not', async (t) => {
+test('cat reads a file that its package compresses, although the standard forbids this', async (t) => {
   const at = scratch(t);
   const { offset, length } = (await writeSample(join(at, 'data.warc.gz')))[1]!;
   const zip = new yazl.ZipFile();

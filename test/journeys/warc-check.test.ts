@@ -127,7 +127,7 @@ test('check verifies a package as a whole and the files in it', async (t) => {
   assert.match(broken.out, /^x\.wacz!archive\/data\.warc\.gz:0: error /m);
 });
 
-test('check reports an error of a package once, although it is found twice', async (t) => {
+test('check reports an error of a package once, even if two checks find it', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'data.warc.gz'));
   await writePackage(join(at, 'x.wacz'), [join(at, 'data.warc.gz')]);

@@ -92,7 +92,7 @@ test('convert trains one dictionary per file or one per site, and files with bot
   assert.deepEqual(await facts(at, 'site/two.warc.zst'), await facts(at, 'two.warc.gz'));
 });
 
-test('convert turns ARC into WARC: the version block becomes a metadata record, dates and addresses are kept, digests are added', async (t) => {
+test('convert turns ARC into WARC with the same dates and addresses, a metadata record for the version block, and digests', async (t) => {
   const at = scratch(t);
   writeFileSync(join(at, 'demo.arc'), ARC_FILE);
   assert.equal((await pinakes(at, 'warc', 'convert', '--to', 'warc.gz', 'demo.arc')).code, 0);
@@ -280,7 +280,7 @@ test('a record of a zstd file with a dictionary can be read by itself', async (t
   assert.equal(linesOf((await pinakes(at, 'warc', 'index', 's.warc.zst')).out).length, 400);
 });
 
-test('convert reports only once that --out is a file', async (t) => {
+test('convert reports once that --out is a file', async (t) => {
   const at = scratch(t);
   for (const name of ['a', 'b']) await writeSample(join(at, `${name}.warc.gz`));
   const { code, out, err } = await pinakes(at, 'warc', 'convert', '--to', 'warc', '--out', 'a.warc.gz', '.');
@@ -288,7 +288,7 @@ test('convert reports only once that --out is a file', async (t) => {
   assert.match(err, /^pinakes: a\.warc\.gz: a file stands where a directory is needed \[FILE_NOT_DIRECTORY\]\n.*\n$/);
 });
 
-test('convert prints repeated findings a few times and then counts them, but prints every change that it makes', async (t) => {
+test('convert prints every change that it makes, and counts repeated findings after printing a few', async (t) => {
   const at = scratch(t);
   const record = (n: number) =>
     `WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: http://odd.test/${n}\r\n\r\n\r\n\r\n`;

@@ -8,8 +8,8 @@ import { PAGE_SHA1, type SamplePlaces, scratch, writePackage, writeSample } from
 const FORM_SHA1 = '3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ';
 
 /**
- * The CDXJ lines of the sample, written by hand; `coded` is the digest of a body whose bytes depend on the zlib at
- * hand.
+ * The CDXJ lines of the sample, written by hand. `coded` is the digest of a body whose bytes depend on the version of
+ * zlib.
  */
 function expectedLines(places: SamplePlaces, filename: string, coded: string): string[] {
   const place = (record: number) =>
@@ -57,7 +57,7 @@ test('index --sort puts the lines of several files into byte order and leaves no
   assert.deepEqual(readdirSync(temporary), []);
 });
 
-test('in uncompressed files, index does not count the line ends after a record, as other tools do', async (t) => {
+test('in uncompressed files, index leaves the line ends after a record out of its length, as other tools do', async (t) => {
   const at = scratch(t);
   const places = await writeSample(join(at, 'a.warc'), 'none');
   const [line] = linesOf(pinakes(at, 'warc', 'index', 'a.warc').out);

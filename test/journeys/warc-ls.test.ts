@@ -63,7 +63,7 @@ test('ls --json prints every fact of a response under its name', async (t) => {
   });
 });
 
-test('ls --json prints what a revisit refers to, and nothing about the payload of the other record', async (t) => {
+test('ls --json prints the record that a revisit refers to, without facts about the payload of that record', async (t) => {
   const at = scratch(t);
   const places = await writeSample(join(at, 'a.warc'), 'none');
   const revisit = pinakesJson(at, 'warc', 'ls', '--json', 'a.warc')[2]!;

@@ -1,6 +1,6 @@
 /**
- * Slims a collection in place and prints a line for every progress step, so that the parent test can choose when to
- * kill it.
+ * Slims a collection in place and prints a line for every progress step, so that the parent test can choose the moment
+ * of the kill.
  *
  * Arguments: the directory of the collection, and the one for old files.
  */

@@ -3,7 +3,7 @@
  * prints the results as JSON.
  *
  * Arguments: a directory on the small disk, a sample to copy there, and the number of bytes to leave free. With 0, the
- * journal is on the small disk too, and does not fit.
+ * journal is on the small disk too, where it does not fit.
  */
 import { copyFileSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { runOptions } from './slim-options.ts';
 
 export type SmallDisk = {
   readonly codes: readonly string[];
-  /** Whether the file was unchanged after the failure. */
+  /** True if the file was unchanged after the failure. */
   readonly isIntact: boolean;
   readonly revisitsAfterwards: number;
 };
@@ -26,7 +26,7 @@ async function main(directory: string, sample: string, freeBytes: number): Promi
   const { bavail, bsize } = statfsSync(directory);
   const ballast = join(directory, 'ballast');
   writeFileSync(ballast, Buffer.alloc(bavail * bsize - freeBytes, 1));
-  // With the journal on another disk, only writing the new file fails.
+  // With the journal on another disk, only the writing of the new file fails.
   const workDirectory = freeBytes > 0 ? `${sample}-work` : join(directory, '.work');
   const { options, failures } = runOptions(directory, { workDirectory });
   await slimRun(options).catch((error: PinakesError) => failures.push(error));

@@ -1,4 +1,4 @@
-/** The separate stages give the result of a whole run, byte for byte, by Parquet and by text. */
+/** The separate stages give the result of a whole run, byte for byte, with Parquet manifests and with text. */
 import assert from 'node:assert/strict';
 import {
   cpSync,
@@ -69,7 +69,7 @@ describe('slim by stages', () => {
     const copy = join(base, name);
     cpSync(collection, copy, { recursive: true });
     const { options, failures } = runOptions(copy);
-    // Manifests name the files of the collection; the copies are found by their names.
+    // The manifests have the paths of the collection. The copies are found by their file names.
     await slimRun({ ...options, resolved: { manifests, trustOriginals: false } });
     assert.deepEqual(failures, []);
     return copy;
@@ -96,7 +96,7 @@ describe('slim by stages', () => {
     assert.deepEqual(images(await refs(resolved, 'by-parts')), images(whole));
   });
 
-  test('after a split, no revisit refers to a place or a record id that several contents share, as in a whole run', async () => {
+  test('after a split, no revisit refers to a place or a record id that several contents share', async () => {
     const directory = mkdtempSync(join(base, 'shared-place-'));
     const sample = await SampleWriter.create(join(directory, 'one.warc.gz'), 'gzip', 1);
     const date = '2023-01-01T00:00:00Z';
@@ -117,7 +117,7 @@ describe('slim by stages', () => {
     assert.equal((await slimRun(options)).duplicates, 1);
   });
 
-  test('text in the layout of warcsum goes through all stages, and leaves the same captures', async () => {
+  test('manifests in the layout of warcsum work in all stages, and the captures stay the same', async () => {
     const [text, resolved] = [join(base, 'manifest.txt'), join(base, 'resolved.txt')];
     await sum(collection, text, 'warcsum');
     const [line = ''] = readFileSync(text, 'utf8').split('\n');
@@ -130,7 +130,7 @@ describe('slim by stages', () => {
     const copy = await refs([resolved], 'by-text');
     const later = await readAll(filesBelow(copy));
     assert.deepEqual(capturesOf(later), capturesOf(await readAll(filesBelow(collection))));
-    // Text does not show which bodies are chunked: each content has one original, and records with other chunking
+    // Text does not show which bodies are chunked, so each content has one original, and records with other chunking
     // stay.
     const pages = (await readAll(filesBelow(collection))).filter(({ type }) => type === 'response');
     const dates = (payload: string | undefined) =>
@@ -160,7 +160,7 @@ describe('slim by stages', () => {
     ['Parquet that is resolved to text', 'parquet', 'warcsum'],
     ['Parquet', 'parquet', 'parquet'],
   ] as const) {
-    test(`by ${what}, the records that revisits and requests refer to stay`, async () => {
+    test(`with ${what}, the records that revisits and requests refer to stay`, async () => {
       const directory = mkdtempSync(join(base, 'pointed-at-'));
       const sample = await SampleWriter.create(join(directory, 'one.warc.gz'), 'gzip', 1);
       const body = bodyOf(1);
@@ -187,8 +187,8 @@ describe('slim by stages', () => {
 
   describe('no record becomes a duplicate of itself or of a record that refers to it,', () => {
     /**
-     * Two files with one content each under the same date, so that their names decide which is the original, and one
-     * more copy.
+     * Two files with a record of the same content and date, so that the file names decide which record is the original.
+     * The second file has another copy.
      */
     async function threePages(): Promise<string> {
       const directory = mkdtempSync(join(base, 'three-'));
@@ -301,7 +301,7 @@ describe('slim by stages', () => {
         .trimEnd()
         .split('\n')
         .map((line) => line.split(' '));
-      // No line has copy number 1, which would have the place of the original.
+      // No line has copy number 1, which is the number of an original.
       for (const [name, pairs] of Object.entries({
         'in-turn': [
           [x, y],
@@ -323,7 +323,7 @@ describe('slim by stages', () => {
       assert.equal(await revisitsBy(directory, [join(directory, 'back')]), 1);
     });
 
-    test('when its file has a path of another machine, and here two files have that name', async () => {
+    test('when its file has a path of another machine, and two files on this machine have the same name', async () => {
       const directory = await threePages();
       const paths = ['x', 'y'].map((name) => join(directory, `${name}.warc.gz`));
       const resolved: string[] = [];
@@ -362,7 +362,7 @@ describe('slim by stages', () => {
     assert.ok(report.revisitsAfter > 0);
   });
 
-  test('compare finds no difference between a manifest and itself, also where records have neither URI nor date', async () => {
+  test('compare finds no difference between a manifest and itself, even for records without URI and date', async () => {
     const directory = mkdtempSync(join(base, 'nameless-'));
     const fields = ['', 'WARC-Date: 2024-01-01T00:00:00Z\r\n', 'WARC-Target-URI: http://a.example/\r\n'];
     const records = fields.map(
@@ -383,7 +383,7 @@ describe('slim by stages', () => {
     assert.deepEqual([report.missing, report.added], [0, 0]);
   });
 
-  test('a Parquet manifest that was made from text has no sizes: it is compared without them, and resolved by bytes', async () => {
+  test('a Parquet manifest that was made from text has no sizes, and is compared without sizes and resolved by bytes', async () => {
     const [text, parts] = [join(base, 'without-sizes.txt'), join(base, 'without-sizes')];
     await sum(collection, text, 'warcsum');
     const [part] = await slimSplit({ manifests: [text], parts: 1, out: parts, format: 'parquet' });
@@ -428,7 +428,7 @@ describe('slim by stages', () => {
     cpSync(collection, copy, { recursive: true });
     const [first] = filesBelow(copy);
     const image = readFileSync(first!);
-    // Two bytes in the compressed content of every record are flipped: only the contents are wrong.
+    // Flips two bytes in the compressed content of every record, so that the heads stay right.
     for (let at = 2000; at < image.length; at += 900) image[at]! ^= 0xff;
     writeFileSync(first!, image);
     const { options, findings } = runOptions(copy);
@@ -486,7 +486,7 @@ describe('slim by stages', () => {
     assert.deepEqual(readdirSync(out), ['part-0002-of-0003.parquet']);
   });
 
-  test('files beside a manifest are not used as temporary files', async () => {
+  test('a stage does not use files beside a manifest as temporary files', async () => {
     const out = join(base, 'beside.parquet');
     mkdirSync(`${out}.work`);
     const others = [join(`${out}.work`, 'thesis.txt'), `${out}.tmp`];
@@ -530,7 +530,7 @@ describe('slim by stages', () => {
     const [summed, resolved] = [join(directory, 'summed'), join(directory, 'resolved')];
     await sum(directory, summed);
     await resolve([summed], resolved);
-    // One original is on another machine, the other was overwritten.
+    // One original is on another machine, and the other one was overwritten.
     rmSync(gone);
     writeFileSync(here, readFileSync(join(directory, 'c.warc.gz')).subarray(0, 1000));
     const inputs = [{ path: join(directory, 'c.warc.gz'), root: directory }];

@@ -1,6 +1,6 @@
 /**
- * Damaged input, busy files, a full disk, changes during the run: the affected file stays unchanged, and the run goes
- * on with the others.
+ * Damaged input, busy files, a full disk, changes during the run. The affected file stays unchanged, and the run
+ * continues with the others.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -25,7 +25,7 @@ async function writeFiles(directory: string, files: Record<string, readonly numb
   }
 }
 
-test('a damaged file is reported and stays unchanged, no revisit refers to it, and the others are slimmed', async () => {
+test('a damaged file is reported and left out of the run', async () => {
   await inDirectory(async (directory) => {
     await writeFiles(directory, { 'a.warc.gz': [1, 2, 3], 'b.warc.gz': [1, 2, 4], 'c.warc.gz': [1, 2, 4] });
     const damaged = join(directory, 'a.warc.gz');
@@ -133,7 +133,7 @@ test('when the file with the originals disappears, the files with the duplicates
   });
 });
 
-test('a run is refused while another runs, and continues after one that was killed', async () => {
+test('a run is refused while another one runs, and continues the work of a killed one', async () => {
   await inDirectory(async (directory) => {
     await writeSampleCollection(directory, 1);
     const keptDirectory = join(directory, '.kept');

@@ -44,7 +44,7 @@ test('the client sends every parameter of a stream', async (t) => {
   assert.equal(asked[0], '/api/stream?order=url&status=4xx&key=main%3Asha256%3A00&resolve=true&frames=true');
 });
 
-test('a continued stream reports whether records may have been deleted meanwhile', async (t) => {
+test('a continued stream reports whether records may have been deleted since its cursor', async (t) => {
   const lacking = (response: ServerResponse) => response.write(formatFrame('X', 'yes'));
   const { origin } = await answering(
     t,
@@ -57,14 +57,14 @@ test('a continued stream reports whether records may have been deleted meanwhile
   assert.equal(stream.mayLack, true);
 });
 
-test('with an aborted signal, the client sends no request', async (t) => {
+test('a client with an aborted signal sends no request', async (t) => {
   const { origin, asked } = await answering(t, [whole]);
   const reason = new Error('no longer wanted');
   await assert.rejects(partsOf(new ArchiveStream(origin, {}, { signal: AbortSignal.abort(reason) })), reason);
   assert.deepEqual(asked, []);
 });
 
-test('an abort while a part is handled ends the stream, and its cursor is after that part', async (t) => {
+test('a stream that is aborted while the caller handles a part ends with the cursor after this part', async (t) => {
   const { origin } = await answering(t, [whole]);
   const leaving = new AbortController();
   const reason = new Error('no longer wanted');

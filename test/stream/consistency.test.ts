@@ -1,9 +1,9 @@
 /**
- * Shared streams that pause and continue at random, while records are stored, deleted and compacted: every record of
- * the snapshot exactly once, in order from where the client joined. Only records that were deleted meanwhile may be
+ * Shared streams that pause and continue at random, while records are stored, deleted and compacted. A client gets
+ * every record of the snapshot exactly once, in order from the place where it joined. Only deleted records may be
  * missing.
  *
- * With even seeds, clients read whole segments only; with odd seeds there are both kinds. `PINAKES_SEED=n` runs another
+ * With even seeds all clients read whole segments, and with odd seeds some of them do. `PINAKES_SEED=n` runs another
  * seed.
  */
 import assert from 'node:assert/strict';
@@ -46,7 +46,7 @@ class Client {
   readonly #pieces: Uint8Array[] = [];
   #stream: Subscriber | undefined;
   #cursor: string | undefined;
-  /** How many pieces there were at the cursor. */
+  /** The number of pieces up to the cursor. */
   #whole = 0;
   snapshot = '';
   hasJoined = false;

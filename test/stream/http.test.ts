@@ -90,7 +90,7 @@ describe('GET /api/stream', () => {
     for (const part of parts) await idsOf(part);
   });
 
-  test('a cursor of one status belongs to the selection, and several statuses can be selected', async (t) => {
+  test('a cursor continues a selection by status, and several statuses can be selected', async (t) => {
     const one = await served(t, 20);
     const cursor = (await one.archive.stream({ selection: { status: 200 } })).cursor();
     const whole = await get(one, '?status=200');
@@ -113,7 +113,7 @@ describe('GET /api/stream', () => {
     const begun = await idsOf(body);
     const rest = await get(later, `?cursor=${cursor}`);
     assert.equal(rest.fields['x-pinakes-deleted'], 'possible');
-    // A record that compaction rewrote has a new id, and names its old one.
+    // A record that compaction rewrote has a new id, and a field with its old id.
     const restIds = await previousIdsOf(rest.body);
     assert.deepEqual(
       restIds.map(({ before }) => before),
@@ -248,7 +248,7 @@ describe('GET /api/stream', () => {
     assert.deepEqual(ids, wanted);
   });
 
-  test('a client that stops reading blocks no other, and gets everything when it continues', async (t) => {
+  test('a client that stops reading does not block others, and gets all records when it continues', async (t) => {
     const one = await served(t, 400);
     const asked = request(`${one.server.uiAddress}/api/stream`).end();
     const [slow] = (await once(asked, 'response')) as [IncomingMessage];

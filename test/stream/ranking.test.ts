@@ -1,6 +1,6 @@
 /**
- * Streams in the order of citations and of rank: the right order, each capture once, also while archive and index
- * change.
+ * Streams in the order of citations and of rank have each capture once and in the right order, even while archive and
+ * index change.
  */
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -19,7 +19,10 @@ const pictureUrl = (at: number) => `http://host${at % 3}.test/picture/${at}.png`
 
 type Made = { readonly archive: Archive; readonly links: ReadonlyMap<string, readonly string[]> };
 
-/** Pages with random links, some captured twice, one in two collections; and pictures, which are not in the index. */
+/**
+ * Pages with random links, and pictures, which are not in the index. Some pages are captured twice, one in two
+ * collections.
+ */
 async function storeSite(archive: Archive, random: Random): Promise<Made['links']> {
   const links = new Map<string, string[]>();
   const inputs: { url: string; time: number; collection: string }[] = [];
@@ -49,7 +52,8 @@ async function store(
 }
 
 async function rank(archive: Archive): Promise<void> {
-  // With a stopwatch the indexer works on this thread. Starting another takes longer than the whole test.
+  // With a stopwatch the indexer works on this thread, because starting another thread takes longer than the whole
+  // test.
   const indexer = await Indexer.open(archive, { stopwatch: () => 0 });
   try {
     await indexer.catchUp();
@@ -72,7 +76,7 @@ async function site(t: TestContext, seed: number): Promise<Made & { directory: s
 
 type Taken = { readonly names: string[]; readonly cursor: string };
 
-/** This many captures of a stream, as `url time collection`. */
+/** The first `count` captures of a stream, as `url time collection`. */
 async function take(archive: Archive, query: StreamQuery, count = Number.POSITIVE_INFINITY): Promise<Taken> {
   const stream = await archive.stream(query);
   const names: string[] = [];
@@ -137,7 +141,7 @@ describe('a stream in the order of citations or rank', () => {
     assert.ok(names.length > 5);
   });
 
-  test('continues with its first ranking, and reports when that ranking is gone', async (t) => {
+  test('continues with the ranking of its start, or fails when this ranking is gone', async (t) => {
     const { archive } = await site(t, 23);
     const order = new RankingStore(archive).ranking('rank');
     const whole = (await take(archive, { order })).names;
@@ -157,7 +161,7 @@ describe('a stream in the order of citations or rank', () => {
       const { code, message } = error as { code?: string; message: string };
       return code === 'CURSOR_EXPIRED' && message.includes('its ranking by rank');
     });
-    // Files of a killed process do not disturb.
+    // Files that a killed process left do not matter.
     await mkdir(join(archive.directory, 'rankings'));
     await writeFile(join(archive.directory, 'rankings', 'rank.tmp'), 'half a file');
     assert.deepEqual((await take(archive, { order })).names, now.names, 'a new stream has a new ranking');
@@ -189,7 +193,7 @@ describe('a stream in the order of citations or rank', () => {
     assert.equal((await take(archive, { order })).names.length, 1);
   });
 
-  test('I6: a deleted URL is in no ranking, and a stream that stopped at it continues', async (t) => {
+  test('I6: rankings do not contain a deleted URL, and a stream that stopped at this URL continues', async (t) => {
     const { archive } = await site(t, 24);
     const order = new RankingStore(archive).ranking('inlinks');
     const whole = (await take(archive, { order })).names;
@@ -207,7 +211,7 @@ describe('a stream in the order of citations or rank', () => {
     const files = await readdir(join(archive.directory, 'rankings'));
     assert.equal(files.length, 1);
     const bytes = await readFile(join(archive.directory, 'rankings', files[0]!));
-    // Another key may begin with this key.
+    // Other keys may begin with this key.
     const holds = [...bytes.toString('latin1').matchAll(new RegExp(`${RegExp.escape(key)}(?!\\d)`, 'g'))];
     assert.equal(holds.length, 0);
     await store(archive, { url: gone, time: START, collection: 'one' }, []);
@@ -241,7 +245,7 @@ async function interrupted(t: TestContext, seed: number, name: RankingName): Pro
       const at = next++;
       await store(archive, { url: pageUrl(at), time: START + at * 1000, collection: 'one' }, [pageUrl(at % PAGES)]);
     } else if (choice < 0.55) {
-      // Sometimes the URL at which the stream has stopped.
+      // In some rounds this is the URL at which the stream stopped.
       const last = found.at(-1);
       const url = last !== undefined && random() < 0.4 ? urlOf(last) : pageUrl(Math.floor(random() * PAGES));
       await archive.delete({ url });

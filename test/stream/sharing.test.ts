@@ -59,7 +59,7 @@ describe('clients of one scan', () => {
     assert.equal(sharing.heldBytes, 0, 'nothing is held when all clients have disconnected');
   });
 
-  test('a client that pauses does not delay the others, and gets a scan of its own when it continues', async (t) => {
+  test('a client that pauses does not delay the others, and gets a separate scan when it continues', async (t) => {
     const archive = await sampleArchive(t, 400);
     const scanBytes = storedBytes(archive);
     const sharing = new ScanHub({ bytesMax: 3 * MEBIBYTE });
@@ -80,7 +80,7 @@ describe('clients of one scan', () => {
     assert.ok(reads.bytes <= 2.2 * scanBytes, `${reads.bytes} read of ${scanBytes}`);
   });
 
-  test('when clients are too far apart for the memory, those nearest behind another share its scan', async (t) => {
+  test('clients that are too far apart for the memory share the scan of the nearest client ahead', async (t) => {
     const archive = await sampleArchive(t, 600);
     const scanBytes = storedBytes(archive);
     const sharing = new ScanHub({ bytesMax: 8 * MEBIBYTE });
@@ -96,7 +96,7 @@ describe('clients of one scan', () => {
     assert.ok(reads.bytes <= 2.2 * scanBytes, `${reads.bytes} read of ${scanBytes}`);
   });
 
-  test('a late client joins at the position of the scan and gets the missed records at the end; nothing else is read twice', async (t) => {
+  test('a late client joins at the position of the scan, and the records that it missed are read again at the end', async (t) => {
     const archive = await sampleArchive(t, 500);
     const wanted = await storedIds(archive);
     const scanBytes = storedBytes(archive);
@@ -141,7 +141,7 @@ describe('clients of one scan', () => {
     assert.deepEqual(ids.toSorted(), wanted.toSorted());
   });
 
-  test('records larger than a chunk are shared, and a client that falls behind inside one continues in it', async (t) => {
+  test('records larger than a chunk are shared, and a client that falls behind inside such a record continues inside it', async (t) => {
     const archive = await sampleArchive(t, 20);
     for (let n = 1000; n < 1003; n++)
       await archive.store({
@@ -171,11 +171,11 @@ describe('clients of one scan', () => {
     assert.ok(reads.bytes <= 2.7 * scanBytes, `${reads.bytes} read of ${scanBytes}`);
   });
 
-  test('a read is aborted when all its clients have disconnected, but not while one still waits for it', async (t) => {
+  test('a read is aborted when the last client that waits for it has disconnected', async (t) => {
     const archive = await sampleArchive(t, 5);
     const sharing = new ScanHub();
     const readings: (AbortSignal | undefined)[] = [];
-    /** Finds nothing until it is released. */
+    /** A stream without records, which ends when it is aborted. */
     async function* nothing({ signal }: StreamQuery): AsyncGenerator<StreamPiece> {
       readings.push(signal);
       if (signal) await once(signal, 'abort');
@@ -228,7 +228,7 @@ describe('clients of one scan', () => {
     }
   });
 
-  test('the cursor advances over records that do not match, and a stream from there does not read them again', async (t) => {
+  test('the cursor advances over records that do not match, so that a continued stream does not read them again', async (t) => {
     const archive = await sampleArchive(t, 300);
     await storePages(archive, 301, 302);
     const scanBytes = storedBytes(archive);
@@ -255,7 +255,7 @@ describe('clients of one scan', () => {
     }
   });
 
-  test('an empty stream ends at once, in every order and format, and so does one continued at its end', async (t) => {
+  test('an empty stream, or one that is continued at its end, ends at once in every order and format', async (t) => {
     const archive = await sampleArchive(t, 20);
     const formats = [warcOf(archive), jsonOf(archive)];
     for (const format of formats) {

@@ -17,7 +17,7 @@ let opened = 0;
 
 export function newPlace(t: TestContext): string {
   const place = mkdtempSync(join(tmpdir(), 'pinakes-shared-'));
-  // Later hooks close the files in it, and may still write.
+  // Hooks that run later close files in this directory, and may still write to it.
   t.after(() => rm(place, { recursive: true, force: true, maxRetries: 10 }));
   return place;
 }
