@@ -1,6 +1,7 @@
 /**
  * Compares the archive with its limits in the same run: `add` with a two-worker scan of the same file, random retrieval
- * with pread and inflate of the same members, and the duplicate check over eight volumes with the check over one.
+ * with pread and inflate of the same members, and the duplicate check over eight volumes with the check over one
+ * volume.
  */
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readSync, rmSync, statSync } from 'node:fs';
@@ -16,9 +17,9 @@ import { writeSampleWarc } from './sample-warc.ts';
 
 const RUNS = 5;
 const RETRIEVALS = 4000;
-/** How many captures one method retrieves before the next method has its turn. */
+/** The number of captures that one method retrieves before the next method has its turn. */
 const TURN = 1000;
-/** How many captures are retrieved concurrently, as a server does. */
+/** The number of captures that are retrieved concurrently, as a server does. */
 const TOGETHER = 16;
 
 export async function benchArchive(argv: readonly string[]): Promise<void> {
@@ -70,10 +71,9 @@ function residentMemory(file: string, at: string): string {
 }
 
 /**
- * Random retrieval: of known captures (from the capture to its payload, by `open`), one after another or concurrently,
- * and by URL and time (with the catalog's search for the nearest capture). The limit reads and inflates the same
- * members and does not parse them. All methods take turns, some captures at a time, so that other work of the machine
- * affects all of them.
+ * Random retrieval of known captures by `open`, one after another or concurrently, and by URL and time, which includes
+ * the search of the catalog for the nearest capture. The limit reads and inflates the same members without parsing
+ * them. All methods take turns, some captures at a time, so that other work of the machine affects all of them.
  */
 async function benchRetrieve(at: string): Promise<void> {
   const archive = await open(at);
@@ -106,8 +106,7 @@ async function benchRetrieve(at: string): Promise<void> {
     for (let from = 0; from < chosen.length; from += TURN) {
       const some = chosen.slice(from, from + TURN);
       for (const [index, way] of ways.entries()) {
-        // Each method collects its own garbage and not that of the method before, and finds no records cached by
-        // another method.
+        // The garbage of the previous method is collected here, and the records that it cached are dropped.
         globalThis.gc?.();
         archive.forgetRecentRecords();
         const before = process.cpuUsage();
@@ -182,7 +181,7 @@ async function benchVolumes(directory: string): Promise<void> {
         ),
       );
     }
-    // Opened again, both catalogs have all rows in tables and none in memory.
+    // After the archives are opened again, both catalogs have all rows in tables.
     await archive.close();
     catalogs.set(volumes, await openLevelCatalog(join(at, 'catalog')));
   }
@@ -196,7 +195,7 @@ async function benchVolumes(directory: string): Promise<void> {
     const sums = new Map([...catalogs.keys()].map((volumes) => [volumes, 0]));
     for (let round = 0; round < 10; round++) {
       for (let at = 0; at < 4000; at += 500) {
-        // The second lookup finds warm caches, so each catalog is first equally often.
+        // The second lookup finds warm caches, so each catalog is looked up first equally often.
         const inTurn = round % 2 === 0 ? [...catalogs] : [...catalogs].reverse();
         for (const [volumes, catalog] of inTurn) {
           const some = digests.get(volumes)!.slice(at, at + 500);

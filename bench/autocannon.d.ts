@@ -3,7 +3,7 @@ declare module 'autocannon' {
   type Options = {
     url: string;
     connections: number;
-    /** Seconds; not with `amount`, which is a number of requests. */
+    /** In seconds. Excludes `amount`, which is a number of requests. */
     duration?: number;
     amount?: number;
     idReplacement?: boolean;

@@ -129,7 +129,7 @@ async function fillCatalog(catalog: Catalog, crawl: Crawl, batches: number): Pro
 
 const MIB = 1024 * 1024;
 
-/** The settings of the catalog, so that only its own work makes a difference. */
+/** The settings of the catalog, so that the difference is the work of the catalog itself. */
 const SETTINGS = {
   keyEncoding: 'buffer',
   valueEncoding: 'buffer',
@@ -204,7 +204,7 @@ class Crawl {
     return { putCaptures, putBlocks: [...putBlocks.values()], putAliases };
   }
 
-  /** Digests to look up: half of them are in the catalog, half are not. */
+  /** Digests to look up, of which half are in the catalog. */
   digests(count: number, call: number): Uint8Array[] {
     return Array.from({ length: count }, (_, index) =>
       index % 2 === 0 ? blockKey(this.#pick(this.#held)).digest : hash('sha256', `absent ${call} ${index}`),

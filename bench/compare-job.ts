@@ -1,7 +1,7 @@
 /**
- * One job of the comparison of two trees, in a process of its own: `compare-job.ts TREE JOB DIRECTORY SOURCES SITE`. It
- * loads the sources of TREE, prepares and warms up, does the job once, and sends its processor seconds, of all its
- * threads. What it calls must be the same in both trees.
+ * One job of the comparison of two trees, in a separate process: `compare-job.ts TREE JOB DIRECTORY SOURCES SITE`. It
+ * loads the sources of TREE, prepares and warms up, runs the job once, and sends the processor seconds of all its
+ * threads. The functions that it calls must have the same interface in both trees.
  */
 import { randomUUID } from 'node:crypto';
 import { createReadStream, existsSync, rmSync } from 'node:fs';
@@ -16,7 +16,7 @@ const load = <T>(path: string): Promise<T> => import(pathToFileURL(join(tree, pa
 const newId = () => `<urn:uuid:${randomUUID()}>`;
 const stopwatch = () => performance.now();
 const RETRIEVALS = 20_000;
-/** Captures that a server is asked for, again and again. */
+/** The number of captures that clients request from a server repeatedly. */
 const SERVED = 500;
 
 const { createArchive, openArchive } = await load<typeof import('../src/archive/index.ts')>('src/archive/index.ts');
@@ -51,7 +51,7 @@ async function add(): Promise<number> {
   return measured(once);
 }
 
-/** An archive that this tree made, kept from run to run. */
+/** An archive that this tree made. It is kept between runs. */
 async function filled(): Promise<string> {
   const at = join(directory, 'archive');
   if (existsSync(at)) return at;
@@ -103,7 +103,10 @@ async function crawlSite(): Promise<number> {
   return measured(() => once(SITE_PAGES));
 }
 
-/** Serves while the parent warms it up and, after a message, while the parent does the job, until the next message. */
+/**
+ * Serves while the parent warms the server up. After a message, serves while the parent runs the job, until the next
+ * message.
+ */
 async function serve(): Promise<number> {
   const { startServer } = await load<typeof import('../src/server/index.ts')>('src/server/index.ts');
   const archive = await openArchive(await filled(), { clock: Date.now, newId, stopwatch });

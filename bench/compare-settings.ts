@@ -1,4 +1,4 @@
-/** What the comparison of two trees and its jobs have to agree on. */
+/** Settings that the comparison of two trees shares with its jobs. */
 export const JOB_NAMES = ['scan', 'add', 'retrieve', 'replay', 'cdx', 'crawl'] as const;
 export type JobName = (typeof JOB_NAMES)[number];
 
@@ -9,5 +9,5 @@ export const PAGES = 'pages.jsonl';
 
 export const SITE_PAGES = 8000;
 
-/** Sent by a job that serves: where to ask, and what. */
+/** Sent by a job that serves: the address and the paths to request. */
 export type JobOrder = { readonly address: string; readonly paths: readonly string[] };

@@ -4,9 +4,9 @@
  *
  *     npm run bench -- compare OTHER_TREE [--runs 7] [--jobs scan,add] [--self]
  *
- * OTHER_TREE is a checkout of the earlier state with its `node_modules`. Each run of a job is a process of its own, and
- * the trees take turns. `--self` also compares the other tree with itself in the same run: how much of a difference is
- * noise. Prints medians and the ratio of this tree to the other; below 1 means that this tree takes less.
+ * OTHER_TREE is a checkout of the earlier state with its `node_modules`. Each run of a job is a separate process, and
+ * the trees take turns. `--self` also compares the other tree with itself in the same run, which shows how much of a
+ * difference is noise. Prints medians and the ratio of this tree to the other; below 1 means that this tree takes less.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -99,7 +99,7 @@ async function compareJob(
   );
 }
 
-/** Processor seconds of one run of a job, in a process of its own. */
+/** Processor seconds of one run of a job in a separate process. */
 async function runJob(job: JobName, tree: Tree, sources: string, site: string): Promise<number> {
   const child = fork(join(import.meta.dirname, 'compare-job.ts'), [tree.path, job, tree.directory, sources, site], {
     execArgv: ['--expose-gc'],

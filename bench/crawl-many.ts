@@ -1,6 +1,6 @@
 /**
- * Crawls pages of the bench site that name a million others. Posts how many URLs the crawl then knows, and the most
- * memory the process used.
+ * Crawls pages of the bench site that link to a million other pages. Posts the number of URLs that the crawl then
+ * knows, and the peak memory of the process.
  */
 import { createArchive, openArchive } from '../src/archive/index.ts';
 import { crawl } from '../src/crawl/index.ts';

@@ -1,7 +1,10 @@
-/** What the processes of the crawl bench share. */
+/** Settings that the processes of the crawl bench share. */
 import { randomUUID } from 'node:crypto';
 
-/** Requests at a time: one, as a host gets by default and as wget sends; and the default of a crawl over all hosts. */
+/**
+ * Requests at a time: one, which is the default for a host and the only choice of wget, and the default of a crawl over
+ * all hosts.
+ */
 export const CONCURRENCIES = [1, 16] as const;
 export type Concurrency = (typeof CONCURRENCIES)[number];
 

@@ -27,7 +27,7 @@ function pageOf(page: number): string {
   return `<!doctype html><html lang="en"><head><title>Scroll ${page}</title></head><body><ul>${links.join('\n')}</ul>\n${text.join('\n')}</body></html>`;
 }
 
-/** A page that names so many others that fifty of them make a million known URLs. */
+/** A page that links to so many other pages that fifty such pages make a million known URLs. */
 function manyOf(page: number): string {
   const links = Array.from(
     { length: 20_000 },

@@ -1,11 +1,11 @@
 /**
- * One way of fetching all pages of the bench site. It has its own process, so that no other way has influenced its
+ * One way of fetching all pages of the bench site. It runs in a separate process, so that no other way influences its
  * compiled code or its heap. `crawl` is the crawler. `own`, `fetch` and `agent` are bare clients that discard the
- * pages. `packed` makes gzip members of them before, which no crawler that writes WARC files can avoid.
+ * pages. `packed` also makes gzip members of the pages, which every crawler that writes WARC files has to do.
  *
  * The process fetches the site each time it receives a number of requests at a time, and posts the cost. Before that it
- * fetches a part of the site, untimed. While other ways run, the platform discards compiled code, which would not
- * happen in a crawl of that length.
+ * fetches a part of the site, untimed. While other ways run, Node discards the compiled code of this process, which
+ * would not happen in a long crawl.
  */
 import { rmSync } from 'node:fs';
 import { Agent, get } from 'node:http';
@@ -82,7 +82,7 @@ function ownFetch(take: (exchange: Exchange) => Promise<void>): (url: string) =>
   };
 }
 
-/** Pages that are compressed at a time, and batches that may wait for it. */
+/** The number of pages that are compressed at a time, and the number of batches that may wait for compression. */
 const PACKED_TOGETHER = 64;
 const PACKINGS_MAX = 8;
 

@@ -3,12 +3,12 @@
  * the same concurrency and discards them. The other is `wget --recursive --warc-file` on the same site, if wget is
  * installed. Also measures the memory of a crawl that knows a million URLs.
  *
- * Not everything is equal. Wget sends one request at a time, as the others do in half of their runs. It syncs nothing
- * to disk, while the crawler syncs everything that it acknowledges. Wget is run twice. As usually typed, it leaves a
- * file for every page beside the WARC file and prints what it does. The second time it gets the options that let it do
- * least. Each way has its own process, which the ways on Node keep from run to run. All share the machine with the
- * site, which makes its pages on request and uses part of a core. The bare client is that of the crawler, the fastest
- * one here; the `fetch` of the platform and its older HTTP client are there for scale.
+ * The conditions are not equal. Wget sends one request at a time, as the other ways do in half of their runs. It does
+ * not sync to disk, while the crawler syncs everything that it acknowledges. Wget runs twice. With its usual options it
+ * leaves a file for every page beside the WARC file and prints its progress. The second run has the options with the
+ * least work. Each way has a separate process, which the ways on Node keep between runs. All ways share the machine
+ * with the site, which makes its pages on request and uses part of a core. The bare client is the client of the
+ * crawler, which is the fastest one. The `fetch` of Node and its older HTTP client are measured for comparison.
  */
 import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ import { median, print, ratio } from './measure.ts';
 
 const RUNS = 5;
 
-/** The options with which wget reaches every page, and those that keep it from leaving files and printing lines. */
+/** The options with which wget reaches every page, and the options that stop its files and its output. */
 const WGET_TYPED = ['--recursive', '--level=inf', '--warc-file=site'];
 const WGET_LEAN = [...WGET_TYPED, '--quiet', '--delete-after', '--no-directories'];
 
@@ -44,7 +44,7 @@ export async function benchCrawl(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** A crawl of pages that name a million others, in its own process; see `crawl-many.ts`. */
+/** A crawl of pages that link to a million other pages, in a separate process; see `crawl-many.ts`. */
 async function measureMemory(site: string, directory: string): Promise<void> {
   const child = fork(join(import.meta.dirname, 'crawl-many.ts'), [site, directory]);
   const { known, rss } = (await answerOf(child)) as KnownUrlsCost;

@@ -1,6 +1,6 @@
 /**
- * Medians and ratios. Every bench prints ratios to a baseline measured in the same run, because bare times depend on
- * the load of the machine.
+ * Medians and ratios. Every bench prints ratios to a baseline from the same run, because bare times depend on the load
+ * of the machine.
  */
 
 export function median(values: readonly number[]): number {

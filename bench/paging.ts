@@ -20,7 +20,7 @@ const START = Date.UTC(2020, 0, 1);
 const CAPTURES_OF_URL = 5;
 const BATCH = 10_000;
 const PAGE = 1000;
-/** How many pages at each end are compared. */
+/** The number of pages at each end that are compared. */
 const ENDS = 50;
 
 export async function benchPaging(argv: readonly string[]): Promise<void> {
@@ -99,7 +99,7 @@ function captureOf(at: number): Capture {
 
 type Page = { readonly keys: readonly string[]; readonly next: string | undefined };
 
-/** Reads from the first page to the last, and checks that all lines are in order and none is repeated. */
+/** Reads from the first page to the last, and checks that all lines are in order and occur once. */
 async function walk(name: string, expected: number, ask: (key: string | undefined) => Promise<Page>): Promise<void> {
   const costs: number[] = [];
   let seen = 0;

@@ -1,6 +1,6 @@
 /**
  * Web pages that compress and differ like real ones: words by Zipf's law, a template per site, links, scripts and
- * attributes. Deterministic from a seed, so that two runs of a bench read the same bytes.
+ * attributes. They depend on a seed alone, so that two runs of a bench read the same bytes.
  */
 import { type Random, seededRandom } from '../src/base/index.ts';
 

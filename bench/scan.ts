@@ -3,8 +3,8 @@
  *
  * The first ratio compares CPU time: the user time of zcat and openssl together, divided by the CPU time of our process
  * that scans on one thread. The second ratio compares the elapsed time of one and two worker threads: in this process,
- * which reuses the threads of the scan before, and in separate processes, which have to start and warm up the threads
- * for one scan.
+ * which reuses the threads of the previous scan, and in separate processes, which start and warm up the threads for one
+ * scan.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, statSync } from 'node:fs';

@@ -25,7 +25,7 @@ export async function benchSearch(argv: readonly string[]): Promise<void> {
   await benchSearching(directory, pages);
 }
 
-/** The processor time of this process, in seconds, that the work takes. */
+/** The processor seconds that the work takes in this process. */
 async function processorSeconds(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   await work();

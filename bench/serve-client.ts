@@ -10,7 +10,7 @@ const result = await autocannon({
   url: address,
   connections,
   duration: seconds,
-  // [<id>] in a path is replaced by another text for each request.
+  // [<id>] in a path is replaced by a different text for each request.
   idReplacement: paths.some((path) => path.includes('[<id>]')),
   requests: paths.map((path) => ({ method: 'GET' as const, path })),
 });

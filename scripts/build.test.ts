@@ -51,7 +51,7 @@ test('every source except tests is built, as code and as declarations', () => {
   assert.deepEqual(builtFiles('**/*.{js,ts}').sort(), expected.sort());
 });
 
-test('the web pages are built beside the code', () => {
+test('the UI is built beside the code', () => {
   assert.ok(existsSync(join(dist, 'ui/index.html')));
 });
 
@@ -61,7 +61,7 @@ test('the scripts of replayed pages are bundled, with the same result as from th
   assert.deepEqual([...built()], [...source()]);
 });
 
-test('built code without the scripts of replayed pages names the missing file', () => {
+test('built code names the missing file when the scripts of replayed pages are missing', () => {
   const copy = join(directory, 'damaged');
   cpSync(dist, copy, { recursive: true });
   rmSync(join(copy, 'replay/in-page'), { recursive: true });
@@ -74,7 +74,7 @@ test('built code without the scripts of replayed pages names the missing file', 
   assert.match(run.stdout, /in-page\/[a-z-]+\.js: there is no such file or directory/);
 });
 
-test('the built files only name built files', () => {
+test('imports of built files lead to built files', () => {
   let followed = 0;
   for (const name of builtFiles('**/*.{js,d.ts}')) {
     for (const { specifier } of importsOf(parseSource(readFileSync(join(dist, name), 'utf8')))) {
@@ -168,7 +168,7 @@ test('the staged package contains the documents, and every file that its package
   }
 });
 
-test('the published package.json lacks the scripts, the development packages and the Node of the checkout', () => {
+test('the published package.json is without the scripts, the development packages and the Node of the checkout', () => {
   const kept = {
     name: 'a',
     version: '1.0.0',
@@ -185,7 +185,7 @@ test('the published package.json lacks the scripts, the development packages and
   assert.doesNotMatch(JSON.stringify(publishedManifest(own)), /node-(?:linux|win|darwin)-/);
 });
 
-test('relative .ts names change to .js in every form, and nothing else changes', () => {
+test('exactly the relative .ts names change to .js, in every form', () => {
   const cases: [before: string, after: string][] = [
     [`export * from './a.ts';`, `export * from './a.js';`],
     [`type A = import("../b/a.ts").A;`, `type A = import("../b/a.js").A;`],

@@ -1,6 +1,6 @@
 /**
  * Builds what is published: JavaScript and type declarations of src/ without its tests, in dist/, the scripts of
- * replayed pages in dist/replay/in-page/, and the web pages in dist/ui/.
+ * replayed pages in dist/replay/in-page/, and the UI in dist/ui/.
  *
  *     node scripts/build.ts
  *

@@ -42,11 +42,11 @@ test('every error says what happened without a full stop, and advises in whole s
   }
 });
 
-test('docs/errors.md has one section for each code of the catalogue, in its order, and no other', () => {
+test('docs/errors.md has exactly one section for each code of the catalogue, in the same order', () => {
   assert.deepEqual([...errorSections().keys()], Object.keys(errors));
 });
 
-test('every section of docs/errors.md quotes the sentence, says what to do, and whether trying again can help', () => {
+test('every section of docs/errors.md has the sentence of the error, advice, and whether trying again can help', () => {
   for (const [code, section] of errorSections()) {
     const { says, retryable } = errors[code]!;
     assert.ok(section.startsWith(`\n> ${says}\n`), `${code} does not begin with its sentence`);

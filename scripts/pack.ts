@@ -4,8 +4,8 @@
  *
  *     node scripts/pack.ts
  *
- * The staged package.json lacks the parts that only a checkout needs: scripts, development packages, and the Node of
- * the checkout. Users of the package use their own Node, and `engines` names the required version.
+ * The staged package.json is without the parts that only a checkout needs: scripts, development packages, and the Node
+ * of the checkout. Users of the package use their own Node, and `engines` names the required version.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

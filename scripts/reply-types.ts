@@ -1,6 +1,6 @@
 /**
- * Writes ui/api/replies.ts: a type for each named schema of the OpenAPI document, so that the web page and the server
- * cannot disagree about the replies.
+ * Writes ui/api/replies.ts: a type for each named schema of the OpenAPI document, so that the UI and the server cannot
+ * disagree about the replies.
  *
  *     node scripts/reply-types.ts
  */

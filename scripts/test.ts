@@ -2,8 +2,8 @@
  * Runs all tests, or those of the named files (`npm test -- test/archive/add.test.ts`).
  *
  * The tests start hundreds of processes, and each would compile the same sources. With a shared cache of compiled code,
- * they start in a third of the time. Slow files start first, so that no core is idle at the end. One more file than
- * cores runs at a time, since many tests wait for disks, browsers and clocks.
+ * they start in a third of the time. Slow files start first, so that no core is idle at the end. The number of files at
+ * a time is one more than the number of cores, since many tests wait for disks, browsers and clocks.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ const CONCURRENCY = Math.min(availableParallelism() + 1, 8);
 
 /**
  * The slowest files, approximately in order, with files that mostly wait between files that compute. Other files run
- * later; a slow file that is missing here only costs time.
+ * later. A slow file that is missing here makes the run longer.
  */
 const LONGEST = [
   'test/fuzz.test.ts',

@@ -14,7 +14,7 @@ const REPOSITORY = resolve(import.meta.dirname, '..');
 
 type Files = Readonly<Record<string, string>>;
 
-/** A small repository that follows every rule, with something in it that each rule checks. */
+/** A small repository that follows every rule and has at least one place that each rule checks. */
 const CLEAN: Files = {
   '.gitignore': 'node_modules/\ndist/\n*.tgz\n/scratch/\n',
   '.npmrc': 'omit-lockfile-registry-resolved=true\n',
@@ -81,7 +81,7 @@ function inTree<T>(files: Files, use: (root: string) => T): T {
 type Fault = { readonly plant: Files; readonly expect: readonly string[] };
 
 const lines = (...text: string[]) => `${text.join('\n')}\n`;
-// Written in pieces, because this file has to follow the rules too.
+// The path is written in pieces, because this file has to follow the rules too.
 const machinePath = (top: string) => ['', top, 'someone', 'pinakes'].join('/');
 const registryHost = ['registry', 'npm', 'example'].join('.');
 
@@ -436,7 +436,7 @@ test('files that git ignores, binary files and links are not checked', () => {
   });
 });
 
-test('the program prints each violation with its place and exits with 1, or prints nothing and exits with 0', () => {
+test('the program prints each violation with its place and exits with 1, or exits with 0 if there is none', () => {
   const run = (root: string) =>
     spawnSync(process.execPath, [join(REPOSITORY, 'scripts/tidy.ts'), root], { encoding: 'utf8' });
   const good = inTree(CLEAN, run);
@@ -466,7 +466,7 @@ test('folders that import each other in a cycle are reported', () => {
   );
 });
 
-test('folders of a room may import the files beside them, and what the map allows', () => {
+test('folders of a room may import the files beside them and the folders that the map allows', () => {
   const plant = {
     'src/warc/member/gzip.ts': lines(
       `import { read } from '../reader.ts';`,

@@ -21,7 +21,7 @@ after(() => rmSync(parent, { recursive: true, force: true }));
 
 const read = (path: string) => readFileSync(join(report.directory, path), 'utf8');
 
-test('the pages stay small', () => {
+test('the UI stays below its size limit', () => {
   assert.ok(report.firstBytes < FIRST_BYTES_MAX, `${report.firstBytes} bytes for the first screen`);
   assert.ok(report.allBytes < ALL_BYTES_MAX, `${report.allBytes} bytes in all`);
 });
@@ -35,7 +35,7 @@ test('every file that the page names exists, with a hash in its name', () => {
   }
 });
 
-test('the page passes a strict content security policy: no inline scripts or styles, nothing from other hosts', () => {
+test('the page passes a strict content security policy: no inline scripts or styles, no files from other hosts', () => {
   const html = read('index.html');
   assert.doesNotMatch(html, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=|javascript:/i);
   for (const name of globSync('assets/*.css', { cwd: report.directory })) {
@@ -46,7 +46,7 @@ test('the page passes a strict content security policy: no inline scripts or sty
   }
 });
 
-test('our pages never parse text as markup', () => {
+test('the UI never parses text as markup', () => {
   const sources = globSync('ui/**/*.{ts,tsx}', { cwd: ROOT });
   assert.ok(sources.length > 20);
   for (const name of sources) {

@@ -1,6 +1,6 @@
 /**
- * Builds the web pages of ui/ into a directory of static files: index.html, and under assets/ scripts, styles and
- * pictures. Their names contain a hash of their bytes, so that browsers can cache them for ever.
+ * Builds the UI from ui/ into a directory of static files: index.html, and under assets/ scripts, styles and pictures.
+ * Their names contain a hash of their bytes, so that browsers can cache them for ever.
  *
  *     node scripts/ui.ts [DIRECTORY]
  *

@@ -1,7 +1,7 @@
 /**
- * Finds the other modules that a source names: `import` and `export ... from` in every form, also type-only ones,
+ * Finds the other modules that a source names: `import` and `export ... from` in every form, including type-only ones,
  * `import('...')` as call and as type, `import.meta.resolve('...')`, and `new URL('./file.ts', import.meta.url)`, which
- * is how worker threads are started.
+ * starts worker threads.
  */
 import type { Source } from './source.ts';
 

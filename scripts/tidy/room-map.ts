@@ -1,6 +1,6 @@
 /**
- * The rooms that each room may import, and the rooms that may import each package. ARCHITECTURE.md gives the reasons;
- * this map is the one that is enforced.
+ * The rooms that each room may import, and the rooms that may import each package. ARCHITECTURE.md gives the reasons,
+ * and this map is enforced.
  */
 
 /** Room -> the rooms it may import, always through their index.ts. */
@@ -38,7 +38,7 @@ export const PACKAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
   'css-tree': ['page', 'replay'],
   eld: ['page'],
-  // For a checkout only: the published package has the bundles.
+  // Needed in a checkout, because the published package has the bundles.
   esbuild: ['replay'],
   fastify: ['server'],
   htmlparser2: ['page', 'replay'],
@@ -52,14 +52,17 @@ export const PACKAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   yazl: ['warc'],
 };
 
-/** Browser code under src/. It is bundled, so it imports only itself, and other code does not import it. */
+/** Browser code under src/. It is bundled, so it imports only its own files, and other code does not import it. */
 export const BROWSER_FOLDER = 'src/replay/in-page';
 
 export function isBrowserCode(path: string): boolean {
   return path.startsWith(`${BROWSER_FOLDER}/`);
 }
 
-/** Whether files outside of a room may import this file: its front door, and for the command line the program. */
+/**
+ * True if files outside of a room may import this file: the front door of the room, and for the command line also the
+ * program.
+ */
 export function isFrontDoor(path: string): boolean {
   return path === 'src/index.ts' || path === 'src/cli/main.ts' || /^src\/[^/]+\/index\.ts$/.test(path);
 }

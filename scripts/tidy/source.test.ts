@@ -99,7 +99,7 @@ test('an import is reported with the line of its specifier', () => {
   assert.equal(found?.line, 4);
 });
 
-test('a package is the first part of its specifier, the first two when it has a scope', () => {
+test('the name of a package is the first part of a specifier, or the first two parts when it has a scope', () => {
   assert.equal(packageOf('yauzl'), 'yauzl');
   assert.equal(packageOf('yauzl/lib/a.js'), 'yauzl');
   assert.equal(packageOf('@duckdb/node-api/a.js'), '@duckdb/node-api');
@@ -108,7 +108,7 @@ test('a package is the first part of its specifier, the first two when it has a 
   }
 });
 
-test('the scanner handles every file of the repository: brackets balance in its code', () => {
+test('the brackets in the scanned code of every file of the repository balance', () => {
   const opens: Record<string, string> = { ')': '(', ']': '[', '}': '{' };
   for (const { path, source } of readTree(resolve(import.meta.dirname, '../..'))) {
     if (!source || /\.[jt]sx$/.test(path)) continue;

@@ -1,7 +1,7 @@
 /**
- * A source file, parsed just enough to search for words in its code: comments and the content of strings, templates and
- * regular expressions are blanked; newlines and offsets stay. TypeScript 7 does not have a parser for programs, and a
- * search over the raw text would find every comment about a forbidden word.
+ * A source file, parsed as far as a search for words in its code needs. Comments and the content of strings, templates
+ * and regular expressions are blanked, and newlines and offsets stay. TypeScript 7 does not have a parser for programs,
+ * and a search over the raw text would find every comment about a forbidden word.
  *
  * The token before a slash decides whether it divides or opens a regular expression. A statement that starts with a
  * regular expression after `)` or `}` is misread; the formatter and linter do not allow such statements.
@@ -9,7 +9,7 @@
 
 export type Source = {
   readonly text: string;
-  /** The text with everything except code and quotes blanked; same length, same lines. */
+  /** The text with everything except code and quotes blanked. It has the same length and the same lines. */
   readonly code: string;
   /**
    * The values of string and template literals by the offset of their opening quote, without templates that contain
@@ -112,7 +112,7 @@ function endOf(text: string, mark: string, from: number): number {
   return found < 0 ? text.length : found;
 }
 
-/** Whether a value, and so a regular expression, may start at this offset. */
+/** True if a value, and so a regular expression, may start at this offset. */
 function expectsValue(code: readonly string[], at: number): boolean {
   let last = at - 1;
   while (last >= 0 && /\s/.test(code[last]!)) last--;

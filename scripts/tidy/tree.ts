@@ -1,6 +1,6 @@
 /**
  * The text files of the repository: all files under the root except those that .gitignore names, .git itself, links,
- * and binary files. Because it reads .gitignore instead of calling git, the check also runs in an unpacked tarball and
+ * and binary files. The check reads .gitignore instead of calling git, so it also runs in an unpacked tarball and
  * inside a git hook.
  *
  * It supports only the syntax that our .gitignore uses: a name or glob for any depth, a leading slash for the root, a

@@ -52,7 +52,7 @@ export function checkWords(files: readonly TextFile[]): Violation[] {
     const room = roomOf(path);
     if (room === undefined || room === PRINTING_ROOM || isTest(path)) continue;
     for (const { pattern, rule, message } of BANS) {
-      // A page has no clock but its own.
+      // Browser code may read the clock, because a page has no other one.
       if (rule === 'clock' && isBrowserCode(path)) continue;
       for (const match of source.code.matchAll(pattern)) {
         report(match.index, rule, `${match[0].replace(/\s+|[.[,;)]$/g, '')}: ${message}`);
