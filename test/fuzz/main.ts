@@ -2,7 +2,7 @@
  * Damages sound files at random and reads them. There must be no exception, no endless loop and no loss of undamaged
  * records, and memory must be bounded.
  *
- * npm run fuzz -- --runs 100000 --processes 3000 --seed 1 [--kind records|pages|files] [--keep DIRECTORY]
+ *     npm run fuzz -- --runs 100000 --processes 3000 --seed 1 [--kind records|pages|files] [--keep DIRECTORY]
  *
  * All `--runs` of a kind are in one process, so that its memory is that of one reader. Most runs damage WARC and ARC
  * files and read their records, a quarter damage pages, and some add files to an archive. `--processes` are runs of the
