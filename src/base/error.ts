@@ -37,6 +37,11 @@ export class PinakesError extends Error {
   }
 }
 
+/** An argument of the user is not valid. `where` names it: an option with its value, a file, a URL. */
+export function badArgument(where: string, detail: string): PinakesError {
+  return new PinakesError('BAD_ARGUMENT', { where, detail });
+}
+
 const FILE_ERRORS: Readonly<Record<string, ErrorCode>> = {
   EACCES: 'FILE_UNREADABLE',
   EDQUOT: 'DISK_FULL',

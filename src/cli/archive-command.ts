@@ -4,7 +4,7 @@
  */
 import { type Command, Option } from 'commander';
 import type { Archive, ArchiveOptions } from '../archive/index.ts';
-import { type EpochMs, type Finding, PinakesError, parseAskedTime } from '../base/index.ts';
+import { badArgument, type EpochMs, type Finding, parseAskedTime } from '../base/index.ts';
 import type { ActionArguments, CommandContext, CommandLoader } from './command.ts';
 import { RunningCount } from './running-count.ts';
 import { counted, formatBytes, formatFinding, type Terminal } from './terminal.ts';
@@ -82,11 +82,7 @@ export function segmentProgress(terminal: Terminal, label: string): (segment: { 
  */
 export function parseTimeOption(text: string, side: 'start' | 'end' = 'start'): EpochMs {
   const time = parseAskedTime(text, side);
-  if (time === undefined)
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: text,
-      detail: 'a time is 2024, 20240301120000 or 2024-03-01T12:00:00Z',
-    });
+  if (time === undefined) throw badArgument(text, 'a time is 2024, 20240301120000 or 2024-03-01T12:00:00Z');
   return time;
 }
 

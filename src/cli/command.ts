@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Archive } from '../archive/index.ts';
-import { type Clock, fileError, type IdSource, PinakesError } from '../base/index.ts';
+import { badArgument, type Clock, fileError, type IdSource } from '../base/index.ts';
 import type { Terminal } from './terminal.ts';
 
 export type CommandContext = {
@@ -98,7 +98,7 @@ export function refuseForgottenValues(program: Command, argv: readonly string[])
       const value = argv[at + 1] ?? '';
       if (!valued.has(option) || !/^--./.test(value)) continue;
       const detail = `the option needs a value; if ${value} is the value, write ${option}=${value}`;
-      throw new PinakesError('BAD_ARGUMENT', { where: option, detail });
+      throw badArgument(option, detail);
     }
   });
 }

@@ -11,7 +11,6 @@ import { ownerOf } from '../archive/index.ts';
 import {
   FRAME_BYTES_MAX,
   FRAMES_MIME,
-  type Frame,
   formatFrame,
   PinakesError,
   readFrames,
@@ -128,8 +127,9 @@ class RemoteSession {
         if (kind === 'O') await terminal.write(Buffer.from(bytes));
         else if (kind === 'E') terminal.writeError(bytes);
         // Not awaited: a person or a pipe may take for ever, and the command can end in the meantime.
-        else if (kind === 'Q') this.#ask(bytes.toString()).catch(() => this.#interrupt());
-        else if (kind === 'R') this.#sendInput().catch(() => this.#interrupt());
+        // When the input cannot be read, the command is interrupted: it must not treat what it has as complete.
+        else if (kind === 'Q') this.#ask(bytes.toString()).catch(() => this.#send('I'));
+        else if (kind === 'R') this.#sendInput().catch(() => this.#send('I'));
         else if (kind === 'X') return Number(bytes.toString());
       }
     } catch (error) {
@@ -140,32 +140,26 @@ class RemoteSession {
     return undefined;
   }
 
-  /** Interrupts the command when its input cannot be read, because the input that it has is incomplete. */
-  #interrupt(): void {
-    this.#send({ kind: 'I', bytes: Buffer.alloc(0) });
-  }
-
   async #ask(question: string): Promise<void> {
     const answer = await this.#context.terminal.ask(question);
-    this.#send(
-      answer === undefined ? { kind: 'N', bytes: Buffer.alloc(0) } : { kind: 'A', bytes: Buffer.from(answer) },
-    );
+    if (answer === undefined) this.#send('N');
+    else this.#send('A', answer);
   }
 
   async #sendInput(): Promise<void> {
     this.#input ??= this.#context.terminal.stdin()[Symbol.asyncIterator]();
     if (this.#piece.length === 0) {
       const next = await this.#input.next();
-      if (next.done) return this.#send({ kind: 'Z', bytes: Buffer.alloc(0) });
+      if (next.done) return this.#send('Z');
       this.#piece = next.value;
     }
-    const part = Buffer.from(this.#piece.subarray(0, FRAME_BYTES_MAX));
+    const part = this.#piece.subarray(0, FRAME_BYTES_MAX);
     this.#piece = this.#piece.subarray(FRAME_BYTES_MAX);
-    this.#send({ kind: 'D', bytes: part });
+    this.#send('D', part);
   }
 
-  #send({ kind, bytes }: Frame): void {
-    if (!this.#request.destroyed) this.#request.write(formatFrame(kind, bytes));
+  #send(kind: string, content?: Uint8Array | string): void {
+    if (!this.#request.destroyed) this.#request.write(formatFrame(kind, content));
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { PinakesError, readingFile, VolumeFinder, writingFile } from '../base/index.ts';
+import { badArgument, PinakesError, readingFile, VolumeFinder, writingFile } from '../base/index.ts';
 import { identityIfThere } from './file-identity.ts';
 
 /** A file that the caller found: `root` is the directory that was searched, or the path of the file itself. */
@@ -52,10 +52,7 @@ function targetName({ name, isArc }: CollectionFile, names: Set<string>): string
 /** Refuses a path with line ends or tabs, because a manifest has one line per record with tabs between the values. */
 export function refuseUnlistable(path: string): void {
   if (!UNLISTABLE.test(path)) return;
-  throw new PinakesError('BAD_ARGUMENT', {
-    where: JSON.stringify(path),
-    detail: 'rename the file: a manifest cannot contain names with line ends or tabs',
-  });
+  throw badArgument(JSON.stringify(path), 'rename the file: a manifest cannot contain names with line ends or tabs');
 }
 
 /**
@@ -70,7 +67,7 @@ export function refuseInsideCollection(directory: string, inputs: readonly Colle
     const way = relative(realPath(root), place).split(sep);
     if (way[0] === '..' || isAbsolute(way[0]!) || way.some((name) => name.startsWith('.'))) continue;
     const detail = `the directory is inside the collection, ${root}; name one outside of it`;
-    throw new PinakesError('BAD_ARGUMENT', { where: `${option} ${directory}`, detail });
+    throw badArgument(`${option} ${directory}`, detail);
   }
 }
 
@@ -102,7 +99,7 @@ function realPlace(directory: string): string {
 function refuseArchived(path: string, volume: string | undefined): void {
   if (volume === undefined) return;
   const detail = `the file belongs to the volume of an archive in ${volume}, which already stores every content once; leave it out, or write elsewhere with --to`;
-  throw new PinakesError('BAD_ARGUMENT', { where: path, detail });
+  throw badArgument(path, detail);
 }
 
 /** Files of several roots can have the same name, but record ids, kept copies and new files need unique names. */

@@ -1,6 +1,6 @@
 /** `pinakes delete`: deletes captures after a preview. */
 import { type Archive, type DeletePreview, parseContentKey, type Selection } from '../../archive/index.ts';
-import { PinakesError } from '../../base/index.ts';
+import { badArgument, PinakesError } from '../../base/index.ts';
 import { type ArchiveCommandOptions, parseTimeOption } from '../archive-command.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT_FINE } from '../outcome.ts';
@@ -31,7 +31,7 @@ export async function archiveDelete(
   if (Object.keys(selection).length === 0) {
     const detail =
       'select what to delete with --collection, --url, --prefix, --key, --from, --to, --mime, --status or --query';
-    throw new PinakesError('BAD_ARGUMENT', { where: 'delete', detail });
+    throw badArgument('delete', detail);
   }
   // Captures that are stored while the person reads the preview are not deleted: the person has not seen them.
   await using seen = await archive.view();
@@ -90,7 +90,7 @@ export function selectionOf(archive: Archive, options: SelectionOptions): Select
 /** Refuses an empty URL, which comes from a shell variable that was never set and would select nothing. */
 function nonEmptyUrl(url: string, option: string): string {
   if (!/^\s*([a-z][a-z0-9+.-]*:\/*)?\**\s*$/i.test(url)) return url;
-  throw new PinakesError('BAD_ARGUMENT', { where: `${option} '${url}'`, detail: 'the URL is empty' });
+  throw badArgument(`${option} '${url}'`, 'the URL is empty');
 }
 
 function collectionNumber(archive: Archive, name: string): number {
@@ -98,7 +98,7 @@ function collectionNumber(archive: Archive, name: string): number {
   if (number !== undefined) return number;
   const names = archive.collections.all().map((collection) => collection.name);
   const detail = names.length > 0 ? `the archive has ${names.join(', ')}` : 'the archive has no collections yet';
-  throw new PinakesError('BAD_ARGUMENT', { where: `collection ${name}`, detail });
+  throw badArgument(`collection ${name}`, detail);
 }
 
 function formatPreview(preview: DeletePreview, deleted: string): string {

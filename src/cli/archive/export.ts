@@ -1,6 +1,6 @@
 /** `pinakes export`: selected captures as a WARC, WACZ, CDXJ, CDX or Parquet file. */
 import type { Archive, Selection } from '../../archive/index.ts';
-import { PinakesError, refuseMissingParent } from '../../base/index.ts';
+import { badArgument, refuseMissingParent } from '../../base/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';
 import { type CommandContext, resolveTypedPath } from '../command.ts';
 import { DamageTally } from '../damage-tally.ts';
@@ -37,18 +37,12 @@ export async function archiveExport(
   const format = formatOf(path, options.format);
   refuseSha1Elsewhere(format, options.computeSha1);
   if (options.selfContained && format !== 'warc' && format !== 'wacz')
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: '--self-contained',
-      detail: 'only WARC and WACZ files contain records',
-    });
+    throw badArgument('--self-contained', 'only WARC and WACZ files contain records');
   if (path !== undefined) await refuseMissingParent(resolveTypedPath(context, path));
   if (format === 'cdxj' || format === 'cdx11' || format === 'cdx9')
     return exportIndex(context, archive, selection, path, format, options);
   if (path === undefined)
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: format,
-      detail: 'name the file to write; `pinakes stream` writes WARC to standard output',
-    });
+    throw badArgument(format, 'name the file to write; `pinakes stream` writes WARC to standard output');
   if (format === 'parquet') return exportTable(context, archive, selection, path, options);
   return exportRecords(context, archive, selection, path, format, options);
 }
@@ -56,7 +50,7 @@ export async function archiveExport(
 function formatOf(path: string | undefined, named: string | undefined): Format {
   if (named !== undefined) {
     const format = FORMATS.find((one) => one === named);
-    if (!format) throw new PinakesError('BAD_ARGUMENT', { where: `--format ${named}`, detail: FORMATS.join(', ') });
+    if (!format) throw badArgument(`--format ${named}`, FORMATS.join(', '));
     return format;
   }
   if (path === undefined) return 'cdxj';
@@ -68,7 +62,7 @@ function formatOf(path: string | undefined, named: string | undefined): Format {
     const detail = isJson
       ? '`pinakes stream --json --out FILE` writes JSON lines, with `--text` also the texts of pages'
       : `the format is not clear from the name; add --format ${FORMATS.join('|')}`;
-    throw new PinakesError('BAD_ARGUMENT', { where: path, detail });
+    throw badArgument(path, detail);
   }
   return format;
 }
@@ -177,11 +171,7 @@ async function exportIndex(
     }
   }
   if (path === undefined && options.json) {
-    if (format !== 'cdxj')
-      throw new PinakesError('BAD_ARGUMENT', {
-        where: `--format ${format}`,
-        detail: 'its lines are not JSON; leave out --json',
-      });
+    if (format !== 'cdxj') throw badArgument(`--format ${format}`, 'its lines are not JSON; leave out --json');
     for await (const one of lines()) await terminal.json(jsonOf(one));
     return EXIT_FINE;
   }

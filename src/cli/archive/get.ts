@@ -3,7 +3,7 @@
  * and the damage is reported.
  */
 import { type Archive, captureId, formatContentKey, lacksAnswer, type Retrieved } from '../../archive/index.ts';
-import { formatW3cDate, PinakesError } from '../../base/index.ts';
+import { badArgument, formatW3cDate, PinakesError } from '../../base/index.ts';
 import { formatPageId, pageId, parsePageId } from '../../url/index.ts';
 import { type ArchiveCommandOptions, parseTimeOption } from '../archive-command.ts';
 import { type CommandContext, interruptible } from '../command.ts';
@@ -57,14 +57,11 @@ export async function archiveGet(
 async function findCapture(archive: Archive, url: string | undefined, options: GetCommandOptions): Promise<Retrieved> {
   const at = options.at === undefined ? undefined : parseTimeOption(options.at);
   if ((url === undefined) === (options.pageId === undefined))
-    throw new PinakesError('BAD_ARGUMENT', { where: 'get', detail: 'name a URL, or a page with --page-id' });
+    throw badArgument('get', 'name a URL, or a page with --page-id');
   if (url !== undefined) return archive.get(url, at, { checksDigest: true });
   const id = parsePageId(options.pageId!);
   if (id !== undefined) return archive.getPage(id, at, { checksDigest: true });
-  throw new PinakesError('BAD_ARGUMENT', {
-    where: `--page-id ${options.pageId}`,
-    detail: 'a page id is 16 hexadecimal digits, as `get --json` prints it',
-  });
+  throw badArgument(`--page-id ${options.pageId}`, 'a page id is 16 hexadecimal digits, as `get --json` prints it');
 }
 
 async function captureJson(archive: Archive, { capture, head, damage }: Retrieved): Promise<Record<string, unknown>> {

@@ -1,6 +1,6 @@
 /** `pinakes put` and `pinakes cat`: store and print contents by key, without a URL. */
 import type { Archive, StoreMode } from '../../archive/index.ts';
-import { PinakesError } from '../../base/index.ts';
+import { badArgument } from '../../base/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';
 import { type CommandContext, inputBytes, interruptible } from '../command.ts';
 import { sayDamage } from '../damage-tally.ts';
@@ -25,12 +25,9 @@ export async function archivePut(
 ): Promise<number> {
   const { terminal, clock } = context;
   const mode = MODES.find((known) => known === (options.mode ?? 'regular'));
-  if (!mode) throw new PinakesError('BAD_ARGUMENT', { where: `--mode ${options.mode}`, detail: MODES.join(', ') });
+  if (!mode) throw badArgument(`--mode ${options.mode}`, MODES.join(', '));
   if (options.mime !== undefined && !MEDIA_TYPE.test(options.mime))
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: `--mime ${options.mime}`,
-      detail: 'a media type looks like text/html',
-    });
+    throw badArgument(`--mime ${options.mime}`, 'a media type looks like text/html');
   const { key, isNew } = await archive.store(
     {
       kind: 'bytes',

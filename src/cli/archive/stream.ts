@@ -8,7 +8,14 @@
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Archive, LineExtension, StreamOrder, StreamPiece, StreamQuery } from '../../archive/index.ts';
-import { fileError, PinakesError, refuseExisting, refuseMissingParent, writingFile } from '../../base/index.ts';
+import {
+  badArgument,
+  fileError,
+  PinakesError,
+  refuseExisting,
+  refuseMissingParent,
+  writingFile,
+} from '../../base/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';
 import { type CommandContext, resolveTypedPath } from '../command.ts';
 import { DamageTally } from '../damage-tally.ts';
@@ -100,12 +107,12 @@ function typesOf(asked: string): string[] {
   const unknown = types.find((type) => !TYPES.includes(type));
   if (unknown === undefined) return types;
   const detail = `the record types are ${TYPES.join(', ')}`;
-  throw new PinakesError('BAD_ARGUMENT', { where: `--type '${unknown}'`, detail });
+  throw badArgument(`--type '${unknown}'`, detail);
 }
 
 async function orderOf(archive: Archive, asked: string): Promise<StreamOrder> {
   const name = ORDERS.find((one) => one === asked);
-  if (!name) throw new PinakesError('BAD_ARGUMENT', { where: `--order ${asked}`, detail: ORDERS.join(', ') });
+  if (!name) throw badArgument(`--order ${asked}`, ORDERS.join(', '));
   if (name !== 'inlinks' && name !== 'rank') return name;
   // Loaded only here: other orders do not need the search index.
   const { RankingStore } = await import('../../search/index.ts');
@@ -118,7 +125,7 @@ function formatOf(options: StreamCommandOptions): Format {
   // The name of the format in the HTTP interface.
   if (format === 'jsonl') return 'json';
   const detail = 'warc or jsonl; `pinakes export FILE.parquet` writes a table';
-  throw new PinakesError('BAD_ARGUMENT', { where: `--format ${format}`, detail });
+  throw badArgument(`--format ${format}`, detail);
 }
 
 /** Refuses a file name with the ending of another format. An unknown ending is accepted. */
@@ -127,7 +134,7 @@ function refuseOtherEnding(path: string, format: Format): void {
   const [ending] = KNOWN_ENDING.exec(basename(path).toLowerCase())!;
   if (ending === '' || endings.includes(ending)) return;
   const detail = `--format ${format} writes ${description}; name the file with the ending ${endings.join(' or ')}`;
-  throw new PinakesError('BAD_ARGUMENT', { where: path, detail });
+  throw badArgument(path, detail);
 }
 
 /** Adds facts about pages to the lines, for --text and --links. */
@@ -138,8 +145,7 @@ async function pagesOf(
 ): Promise<LineExtension | undefined> {
   if (!text && !links) return undefined;
   const where = text ? '--text' : '--links';
-  if (format !== 'json')
-    throw new PinakesError('BAD_ARGUMENT', { where, detail: 'only JSON lines can have it; add --json' });
+  if (format !== 'json') throw badArgument(where, 'only JSON lines can have it; add --json');
   // Loaded only here: other streams do not read pages.
   const { pageExtension } = await import('../../search/index.ts');
   return pageExtension({ text, links }, archive.documentMemory);
@@ -252,5 +258,5 @@ async function readCursorFile(path: string): Promise<CursorFile | undefined> {
   } catch {
     // Reported below, like every other text that is not a cursor file.
   }
-  throw new PinakesError('BAD_ARGUMENT', { where: path, detail: 'this is not a cursor file' });
+  throw badArgument(path, 'this is not a cursor file');
 }

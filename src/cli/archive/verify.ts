@@ -1,7 +1,7 @@
 /** `pinakes verify`: reports what is wrong in the archive, and which captures are affected. */
 import { open } from 'node:fs/promises';
 import type { Archive, Problem } from '../../archive/index.ts';
-import { fileError, PinakesError } from '../../base/index.ts';
+import { badArgument, fileError } from '../../base/index.ts';
 import { databaseProblems } from '../../search/index.ts';
 import { type ArchiveCommandOptions, segmentBytes } from '../archive-command.ts';
 import { type CommandContext, resolveTypedPath } from '../command.ts';
@@ -71,7 +71,7 @@ async function knownErrors(path: string): Promise<ReadonlySet<string>> {
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw fileError(cause, path);
     const detail = 'it is not a report of `pinakes verify --json`';
-    throw new PinakesError('BAD_ARGUMENT', { where: `--known ${path}:${lines}`, detail });
+    throw badArgument(`--known ${path}:${lines}`, detail);
   }
   return known;
 }

@@ -4,7 +4,7 @@
  */
 import { stat } from 'node:fs/promises';
 import type { Archive, VolumeStatus } from '../../archive/index.ts';
-import { PinakesError } from '../../base/index.ts';
+import { badArgument, PinakesError } from '../../base/index.ts';
 import { type ArchiveCommandOptions, segmentProgress } from '../archive-command.ts';
 import { type CommandContext, resolveTypedPath } from '../command.ts';
 import { EXIT_FINE, printFailures } from '../outcome.ts';
@@ -115,7 +115,7 @@ export async function volumeSet(
   options: ArchiveCommandOptions,
 ): Promise<number> {
   if (state !== 'read-only' && state !== 'writable')
-    throw new PinakesError('BAD_ARGUMENT', { where: state, detail: 'the state of a volume is read-only or writable' });
+    throw badArgument(state, 'the state of a volume is read-only or writable');
   await archive.setVolumeWritable(name, state === 'writable');
   if (options.json) await terminal.json({ name, state });
   else await terminal.line(`volume ${name} is ${state}`);

@@ -3,7 +3,7 @@
  * resumed or repeated crawl keeps its earlier setting.
  */
 import { type Command, Option } from 'commander';
-import { PinakesError } from '../../base/index.ts';
+import { badArgument, type PinakesError } from '../../base/index.ts';
 import type { BrowserUse, CrawlSettings, GonePolicy, ScopeKind } from '../../crawl/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';
 import { appendValue, choiceOption } from '../command.ts';
@@ -175,7 +175,7 @@ function defined<T extends object>(values: T): Partial<T> {
 }
 
 function bad(where: string, text: string, detail: string): PinakesError {
-  return new PinakesError('BAD_ARGUMENT', { where: `${where} ${text}`, detail });
+  return badArgument(`${where} ${text}`, detail);
 }
 
 export function numberOf(text: string, where: string): number {

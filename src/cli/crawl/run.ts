@@ -1,7 +1,7 @@
 /** `pinakes crawl`: fetches sites into the archive, once or repeatedly, and stores only new contents. */
 import { resolve } from 'node:path';
 import { type Archive, openArchive } from '../../archive/index.ts';
-import { formatW3cDate, limitHeapGrowth, PinakesError } from '../../base/index.ts';
+import { badArgument, formatW3cDate, limitHeapGrowth } from '../../base/index.ts';
 import {
   type CrawlOptions,
   type CrawlProgress,
@@ -52,25 +52,21 @@ export async function crawlCommand(
   const seeds = options.seeds === undefined ? named : [...named, ...(await readSeedList(context, options.seeds))];
   // Checked first, so that no schedule is saved for a crawl that would be refused.
   if (seeds.length === 0 && !options.again && !options.resume)
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: 'crawl',
-      detail: 'name a URL to start from, or a collection with --again or --resume',
-    });
+    throw badArgument('crawl', 'name a URL to start from, or a collection with --again or --resume');
   if (options.every !== undefined) {
     const { due } = putSchedule(archive, { collection, every: options.every, seeds, settings });
     context.terminal.say(
       `${collection}: next crawl at ${formatW3cDate(due)}, run by \`pinakes serve\` or \`pinakes crawl --due\``,
     );
   }
-  const display = new CrawlDisplay(context, archive);
-  const crawlOptions = display.options();
+  const crawlOptions = crawlOptionsOf(context);
   const report = options.resume
     ? await resumeCrawl(archive, collection, settings, crawlOptions)
     : options.again
       ? await recrawl(archive, collection, settings, crawlOptions)
       : await crawl(archive, seeds, settings, { ...crawlOptions, fresh: options.fresh ?? false });
   context.reportToJob?.(report);
-  return display.end(report, options);
+  return printReport(context, archive, report, options);
 }
 
 const LIST_BYTES_MAX = 256 * 1024 * 1024;
@@ -83,8 +79,7 @@ async function readSeedList(context: CommandContext, file: string): Promise<stri
     pieces.push(piece);
     length += piece.length;
     // A file of this size is probably not a list of URLs, but for example a WARC file.
-    if (length > LIST_BYTES_MAX)
-      throw new PinakesError('BAD_ARGUMENT', { where: file, detail: 'the file is too large for a list of seeds' });
+    if (length > LIST_BYTES_MAX) throw badArgument(file, 'the file is too large for a list of seeds');
   }
   const text = Buffer.concat(pieces).toString();
   const lines = text.replace(/^\ufeff/, '').split(/\r\n?|\n/);
@@ -96,41 +91,35 @@ function collectionOf({ collection, again, resume }: CrawlCommandOptions): strin
   return named ?? collection ?? 'default';
 }
 
-/** Shows a crawl on the terminal: a status line while it runs, and its report at the end. */
-class CrawlDisplay {
-  readonly #context: CommandContext;
-  readonly #archive: Archive;
+/** Shows a crawl on the terminal while it runs. */
+function crawlOptionsOf({ terminal, signal }: CommandContext): CrawlOptions {
+  return {
+    signal,
+    onProgress: (progress) => terminal.status(progressLine(progress)),
+    onSeedTrouble: (url, why) => terminal.say(printable(`${url}: ${why}; it will be tried again`)),
+  };
+}
 
-  constructor(context: CommandContext, archive: Archive) {
-    this.#context = context;
-    this.#archive = archive;
-  }
+/** Prints the report of a crawl. Returns the exit code. */
+async function printReport(
+  { terminal }: CommandContext,
+  archive: Archive,
+  report: CrawlReport,
+  { json }: CrawlCommandOptions,
+): Promise<number> {
+  terminal.clearStatus();
+  if (json) await terminal.json(report);
+  else await terminal.line(terminal.expandCommands(summary(report, takesAnyCertificate(archive, report))));
+  if (report.outcome === 'interrupted') return EXIT_INTERRUPTED;
+  return hasReachedNothing(report) ? EXIT_FOUND : EXIT_FINE;
+}
 
-  options(): CrawlOptions {
-    const { terminal, signal } = this.#context;
-    return {
-      signal,
-      onProgress: (progress) => terminal.status(progressLine(progress)),
-      onSeedTrouble: (url, why) => terminal.say(printable(`${url}: ${why}; it will be tried again`)),
-    };
-  }
-
-  async end(report: CrawlReport, { json }: CrawlCommandOptions): Promise<number> {
-    const { terminal } = this.#context;
-    terminal.clearStatus();
-    if (json) await terminal.json(report);
-    else await terminal.line(terminal.expandCommands(summary(report, this.#takesAnyCertificate(report))));
-    if (report.outcome === 'interrupted') return EXIT_INTERRUPTED;
-    return hasReachedNothing(report) ? EXIT_FOUND : EXIT_FINE;
-  }
-
-  /** Whether an option of this command or of an earlier one let the crawl accept any certificate. */
-  #takesAnyCertificate({ collection }: CrawlReport): boolean {
-    const state = CrawlState.open(this.#archive.directory);
-    const [run] = runsOf(state, collection, 1);
-    state.close();
-    return run?.settings.anyCertificate ?? false;
-  }
+/** Whether an option of this command or of an earlier one let the crawl accept any certificate. */
+function takesAnyCertificate({ directory }: Archive, { collection }: CrawlReport): boolean {
+  const state = CrawlState.open(directory);
+  const [run] = runsOf(state, collection, 1);
+  state.close();
+  return run?.settings.anyCertificate ?? false;
 }
 
 function progressLine(progress: CrawlProgress): string {
@@ -153,7 +142,7 @@ function progressLine(progress: CrawlProgress): string {
 /** The OpenSSL error for an answer that is not TLS, such as plain HTTP. */
 const NO_TLS = 'ERR_SSL_WRONG_VERSION_NUMBER';
 
-function summary(report: CrawlReport, takesAnyCertificate: boolean): string {
+function summary(report: CrawlReport, acceptsAny: boolean): string {
   const { counts, outcome, limit, elapsedMs, pagesPerSecond, queued, collection, failedUrls, partlyReadUrls } = report;
   const seconds = (elapsedMs / 1000).toFixed(1);
   const lines = [
@@ -187,7 +176,7 @@ function summary(report: CrawlReport, takesAnyCertificate: boolean): string {
       lines.push('  loopback and private addresses are refused; add --allow-private to crawl your own network');
     const plain = failedUrls.filter(({ reason }) => reason.includes(NO_TLS)).length;
     if (plain > 0) lines.push('  the server does not speak TLS; use a URL that starts with http://');
-    if ((counts.failures.certificate || (counts.failures.tls ?? 0) > plain) && !takesAnyCertificate)
+    if ((counts.failures.certificate || (counts.failures.tls ?? 0) > plain) && !acceptsAny)
       lines.push(
         '  certificates that cannot be verified, and TLS before 1.2, are refused; add --any-certificate to accept them',
       );
@@ -228,11 +217,10 @@ async function runDue(context: CommandContext, archive: Archive, options: CrawlC
   let crawls = 0;
   context.reportToJob?.({ crawls });
   for (const schedule of dueCrawls(archive)) {
-    const display = new CrawlDisplay(context, archive);
     try {
-      const report = await runScheduled(archive, schedule, display.options());
+      const report = await runScheduled(archive, schedule, crawlOptionsOf(context));
       context.reportToJob?.(++crawls === 1 ? report : { crawls });
-      code = Math.max(code, await display.end(report, options));
+      code = Math.max(code, await printReport(context, archive, report, options));
     } catch (error) {
       if (error instanceof OutputFailed) throw error;
       failures.push({ collection: schedule.collection, error });
@@ -257,7 +245,7 @@ async function replay(
 ): Promise<number> {
   const { terminal, signal } = context;
   const rate = options.rate === undefined ? undefined : numberOf(options.rate, '--rate');
-  if (rate === 0) throw new PinakesError('BAD_ARGUMENT', { where: '--rate 0', detail: 'a number above 0 is expected' });
+  if (rate === 0) throw badArgument('--rate 0', 'a number above 0 is expected');
   // From here on, commands in messages are about the source archive.
   terminal.namedArchive = path;
   const source = await openArchive(resolveTypedPath(context, path), openingOptions(context, 'replay'));

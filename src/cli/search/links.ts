@@ -1,7 +1,7 @@
 /** `pinakes links`: the links to or from a page, or all links as a table. */
 import { extname } from 'node:path';
 import { writeParquet } from '../../archive/index.ts';
-import { formatW3cDate, PinakesError, refuseMissingParent } from '../../base/index.ts';
+import { badArgument, formatW3cDate, refuseMissingParent } from '../../base/index.ts';
 import { EDGE_COLUMNS, type Edge, edgeLine, listEdges } from '../../search/index.ts';
 import { type ArchiveCommandOptions, parseTimeOption } from '../archive-command.ts';
 import type { CommandContext } from '../command.ts';
@@ -33,8 +33,7 @@ export async function searchLinks(
       sayIndexState(terminal, search, false);
       return EXIT_FINE;
     }
-    if (url === undefined)
-      throw new PinakesError('BAD_ARGUMENT', { where: 'links', detail: 'name a page, or a file with --out' });
+    if (url === undefined) throw badArgument('links', 'name a page, or a file with --out');
     const at = options.at === undefined ? undefined : parseTimeOption(options.at, 'end');
     const list = await search.links(url, { direction: options.direction, at, limit: limitOf(options.limit) });
     for (const item of list.items) {
@@ -65,7 +64,7 @@ async function writeEdges(
 ): Promise<number> {
   const ending = extname(path).toLowerCase();
   if (ending !== '' && ending !== '.csv' && ending !== '.parquet')
-    throw new PinakesError('BAD_ARGUMENT', { where: path, detail: 'links are written as .csv or .parquet' });
+    throw badArgument(path, 'links are written as .csv or .parquet');
   await refuseMissingParent(path);
   const edges = watched(listEdges(archive), terminal);
   if (ending === '.parquet') return writeParquet(path, EDGE_COLUMNS, edges, { force, signal });

@@ -3,7 +3,7 @@
  * because reading the index needs no lock.
  */
 import { NamedSnapshots, readConnector } from '../../archive/index.ts';
-import { formatW3cDate, PinakesError } from '../../base/index.ts';
+import { badArgument, formatW3cDate } from '../../base/index.ts';
 import {
   collectionsOf,
   type FacetName,
@@ -98,7 +98,7 @@ export function sayIndexState(terminal: Terminal, search: Search, isEmpty: boole
 export function limitOf(text: string): number {
   const limit = Number(text);
   if (Number.isInteger(limit) && limit >= 1) return limit;
-  throw new PinakesError('BAD_ARGUMENT', { where: `--limit ${text}`, detail: 'a whole number from 1 on' });
+  throw badArgument(`--limit ${text}`, 'a whole number from 1 on');
 }
 
 /** The time limit of a query, from --as-of or from the named snapshot. */

@@ -4,7 +4,7 @@
  */
 import { Command, CommanderError } from 'commander';
 import type { Archive } from '../../archive/index.ts';
-import { PinakesError } from '../../base/index.ts';
+import { badArgument } from '../../base/index.ts';
 import type { CommandRunner, RemoteCommand } from '../../server/index.ts';
 import { registerArchive } from '../archive/archive.ts';
 import type { CommandContext } from '../command.ts';
@@ -37,8 +37,7 @@ export function commandRunner(
     registerSearch(program, context, setExitCode);
     try {
       const verb = argv.find((argument) => !argument.startsWith('-')) ?? '';
-      if (REFUSED_VERBS.has(verb))
-        throw new PinakesError('BAD_ARGUMENT', { where: verb, detail: 'this command cannot run in a server' });
+      if (REFUSED_VERBS.has(verb)) throw badArgument(verb, 'this command cannot run in a server');
       await program.parseAsync([...argv], { from: 'user' });
       await terminal.flush();
     } catch (error) {

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Archive, createArchive, openArchive } from '../../archive/index.ts';
 import {
+  badArgument,
   limitHeapGrowth,
   limitYoungSpace,
   PinakesError,
@@ -114,7 +115,7 @@ type LogFormat = 'json' | 'common';
 
 function logFormatOf(text: string): LogFormat {
   if (text === 'json' || text === 'common') return text;
-  throw new PinakesError('BAD_ARGUMENT', { where: text, detail: '--access-log-format is json or common' });
+  throw badArgument(text, '--access-log-format is json or common');
 }
 
 /** Resolves symbolic links, so that a later change of a link does not open another directory. */
@@ -123,7 +124,7 @@ async function rootOf(context: CommandContext, given: string): Promise<string> {
   const root = await readingFile(path, () => realpath(path));
   const info = await readingFile(path, () => stat(root));
   if (info.isDirectory()) return root;
-  throw new PinakesError('BAD_ARGUMENT', { where: path, detail: '--add-root needs a directory' });
+  throw badArgument(path, '--add-root needs a directory');
 }
 
 /** The port of the web interface and the port of archived pages. */
@@ -133,40 +134,33 @@ export function portsOf(
   const port = portOf(options.port, '--port');
   const replayPort = portOf(options.replayPort, '--replay-port');
   if (port === replayPort && port !== 0)
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: `--port ${port} --replay-port ${replayPort}`,
-      detail: 'the web page and archived pages need two different ports',
-    });
+    throw badArgument(
+      `--port ${port} --replay-port ${replayPort}`,
+      'the web page and archived pages need two different ports',
+    );
   return { port, replayPort };
 }
 
 function portOf(text: string, option: string): number {
   const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65535)
-    throw new PinakesError('BAD_ARGUMENT', { where: text, detail: `${option} needs a number up to 65535` });
+  if (!/^\d{1,5}$/.test(text) || port > 65535) throw badArgument(text, `${option} needs a number up to 65535`);
   return port;
 }
 
 function bytesOf(text: string, option: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text))
-    throw new PinakesError('BAD_ARGUMENT', { where: text, detail: `${option} needs a number of bytes` });
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw badArgument(text, `${option} needs a number of bytes`);
   return Number(text);
 }
 
 function proxyOf(text: string): string {
-  if (!isAddressOrNetwork(text))
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: text,
-      detail: '--proxy needs an IP address or a network like 172.18.0.0/16',
-    });
+  if (!isAddressOrNetwork(text)) throw badArgument(text, '--proxy needs an IP address or a network like 172.18.0.0/16');
   return text;
 }
 
 function originOf(text: string | undefined, option: string): string | undefined {
   if (text === undefined) return undefined;
   const isOrigin = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
-  if (!isOrigin)
-    throw new PinakesError('BAD_ARGUMENT', { where: text, detail: `${option} needs an origin like https://host:port` });
+  if (!isOrigin) throw badArgument(text, `${option} needs an origin like https://host:port`);
   return new URL(text).origin;
 }
 
@@ -175,8 +169,7 @@ async function tokenOf(given: string | undefined): Promise<string> {
   const tokenFile = given.startsWith('@') ? given.slice(1) : undefined;
   const token =
     tokenFile === undefined ? given : (await readingFile(tokenFile, () => readFile(tokenFile, 'utf8'))).trim();
-  if (!/^[\x21-\x7e]{8,512}$/.test(token))
-    throw new PinakesError('BAD_ARGUMENT', { where: '--token', detail: 'a token has at least 8 printable characters' });
+  if (!/^[\x21-\x7e]{8,512}$/.test(token)) throw badArgument('--token', 'a token has at least 8 printable characters');
   return token;
 }
 

@@ -2,7 +2,13 @@
 import { statSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, extname, join, resolve } from 'node:path';
-import { DIGEST_ALGORITHMS, type DigestAlgorithm, isCollisionProne, PinakesError } from '../../base/index.ts';
+import {
+  badArgument,
+  DIGEST_ALGORITHMS,
+  type DigestAlgorithm,
+  isCollisionProne,
+  type PinakesError,
+} from '../../base/index.ts';
 import {
   type CollectionInput,
   MANIFEST_FORMATS,
@@ -25,10 +31,7 @@ export function workersOf(text: string | undefined): number {
   if (text === undefined) return availableParallelism();
   const workers = Number(text);
   if (!Number.isInteger(workers) || workers < 1 || workers > WORKERS_MAX) {
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: `--workers ${text}`,
-      detail: `a number from 1 to ${WORKERS_MAX} is expected`,
-    });
+    throw badArgument(`--workers ${text}`, `a number from 1 to ${WORKERS_MAX} is expected`);
   }
   return workers;
 }
@@ -44,10 +47,7 @@ export function formatOf(text: string): ManifestFormat {
 export function oneOf<Name extends string>(option: string, text: string, names: readonly Name[]): Name {
   const found = names.find((name) => name === text);
   if (found === undefined) {
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: `${option} ${text}`,
-      detail: `one of ${names.join(', ')} is expected`,
-    });
+    throw badArgument(`${option} ${text}`, `one of ${names.join(', ')} is expected`);
   }
   return found;
 }
@@ -59,7 +59,7 @@ export function verifyOf(text: string | undefined, algorithm: DigestAlgorithm): 
 
 export function bytesOf(option: string, text: string): number {
   if (!/^\d{1,15}$/.test(text)) {
-    throw new PinakesError('BAD_ARGUMENT', { where: `${option} ${text}`, detail: 'a number of bytes is expected' });
+    throw badArgument(`${option} ${text}`, 'a number of bytes is expected');
   }
   return Number(text);
 }
@@ -69,7 +69,7 @@ export function shareOf(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(%?)$/.exec(text);
   const share = match ? Number(match[1]) / (match[2] ? 100 : 1) : 0;
   if (share <= 0 || share > 1) {
-    throw new PinakesError('BAD_ARGUMENT', { where: `--sample ${text}`, detail: 'a share like 10% is expected' });
+    throw badArgument(`--sample ${text}`, 'a share like 10% is expected');
   }
   return share;
 }
@@ -141,8 +141,6 @@ export type SlimReporter = SlimCallbacks & {
   totalBytes: number;
 };
 
-const LABELS: Record<SlimPhase, string> = { scan: 'scan', resolve: 'resolve', rewrite: 'rewrite' };
-
 /**
  * Prints findings at once, keeps failures for the end, and shows the progress of each phase. As text it prints every
  * finding of slimming itself, and the first few findings of each other code: some crawlers write all their records with
@@ -168,7 +166,7 @@ export function slimReporter(terminal: Terminal, json: boolean | undefined): Sli
       failures.push(error);
     },
     onProgress: (now, bytes, note) => {
-      if (now !== phase) progress = new Progress(terminal, LABELS[now], now === 'resolve' ? 0 : reporter.totalBytes);
+      if (now !== phase) progress = new Progress(terminal, now, now === 'resolve' ? 0 : reporter.totalBytes);
       phase = now;
       progress?.update(bytes, note);
     },

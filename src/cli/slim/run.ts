@@ -1,5 +1,5 @@
 /** `pinakes slim run` and `refs`, which rewrite files, and `undo`, which restores them. */
-import { type DigestAlgorithm, PinakesError, refuseFileForDirectory } from '../../base/index.ts';
+import { badArgument, type DigestAlgorithm, PinakesError, refuseFileForDirectory } from '../../base/index.ts';
 import { type ResolvedInput, type RunSummary, slimRun, slimUndo, type Verify } from '../../slim/index.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, printFailures } from '../outcome.ts';
@@ -74,10 +74,7 @@ function expectOneTarget({ inPlace, to, keepOriginals }: RewriteOptions): void {
     throw new PinakesError('BAD_ARGUMENT', { detail: 'give either --in-place or --to DIR' });
   }
   if (to !== undefined && keepOriginals !== undefined) {
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: '--keep-originals',
-      detail: 'with --to the old files are kept anyway; leave it out',
-    });
+    throw badArgument('--keep-originals', 'with --to the old files are kept anyway; leave it out');
   }
 }
 

@@ -1,6 +1,6 @@
 /** `pinakes warc cat`: prints one record, or a part of it, on standard output. */
 import { existsSync } from 'node:fs';
-import { type Finding, PinakesError, utf8 } from '../../base/index.ts';
+import { badArgument, type Finding, PinakesError, utf8 } from '../../base/index.ts';
 import {
   BlockScanner,
   RECORD_TRAILER,
@@ -61,8 +61,7 @@ async function isInsideLine(input: WarcInput, { offset, bytes }: RecordHead): Pr
 /** `OFFSET`, or `OFFSET+INNER` for a record that shares its member with others. */
 function placeOf(place: string): { offset: number; inner: number | undefined } {
   const match = /^(\d+)(?:\+(\d+))?$/.exec(place);
-  if (!match)
-    throw new PinakesError('BAD_ARGUMENT', { where: place, detail: 'an offset is a number, as `warc ls` shows it' });
+  if (!match) throw badArgument(place, 'an offset is a number, as `warc ls` shows it');
   return { offset: Number(match[1]), inner: match[2] === undefined ? undefined : Number(match[2]) };
 }
 
@@ -88,7 +87,7 @@ async function* namedInput(
       names.length > 0
         ? `the package contains ${names.join(', ')}; name one as PACKAGE!FILE`
         : 'the package has no WARC files';
-    throw new PinakesError('BAD_ARGUMENT', { where: name ?? file, detail });
+    throw badArgument(name ?? file, detail);
   }
   for await (const input of warcInputs(file, onFinding)) if (input.name === wanted) yield input;
 }

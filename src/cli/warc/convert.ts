@@ -4,7 +4,14 @@
  */
 import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { type Finding, makeDirectories, PinakesError, refuseFileForDirectory, writingFile } from '../../base/index.ts';
+import {
+  badArgument,
+  type Finding,
+  makeDirectories,
+  PinakesError,
+  refuseFileForDirectory,
+  writingFile,
+} from '../../base/index.ts';
 import {
   type Coding,
   type ConvertReport,
@@ -39,8 +46,7 @@ export async function warcConvert(
 ): Promise<number> {
   const { terminal, signal, clock, newId, software } = context;
   const coding = Object.hasOwn(CODINGS, options.to) ? CODINGS[options.to]! : undefined;
-  if (!coding)
-    throw new PinakesError('BAD_ARGUMENT', { where: `--to ${options.to}`, detail: Object.keys(CODINGS).join(', ') });
+  if (!coding) throw badArgument(`--to ${options.to}`, Object.keys(CODINGS).join(', '));
   const level = levelOf(options.level, coding);
   await refuseFileForDirectory(options.out);
   const { files } = await inputFiles(paths);
@@ -92,10 +98,7 @@ function levelOf(text: string | undefined, coding: Coding): number | undefined {
   const level = Number(text);
   const most = coding === 'zstd' ? 19 : 9;
   if (!Number.isInteger(level) || level < 1 || level > most) {
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: `--level ${text}`,
-      detail: `a number from 1 to ${most} is expected`,
-    });
+    throw badArgument(`--level ${text}`, `a number from 1 to ${most} is expected`);
   }
   return level;
 }
@@ -181,7 +184,7 @@ class Dictionaries {
   constructor(kind: string, coding: Coding, level: number | undefined, files: readonly InputFile[]) {
     this.#level = level;
     if (!['none', 'file', 'site'].includes(kind)) {
-      throw new PinakesError('BAD_ARGUMENT', { where: `--dictionary ${kind}`, detail: 'none, file or site' });
+      throw badArgument(`--dictionary ${kind}`, 'none, file or site');
     }
     this.#kind = coding === 'zstd' ? kind : 'none';
     // Files in packages are not sampled, because they do not have a path to read from.

@@ -1,6 +1,6 @@
 /** `pinakes warc index`: writes CDXJ or CDX lines of files, as cdxj-indexer would write them. */
 import { tmpdir } from 'node:os';
-import { PinakesError } from '../../base/index.ts';
+import { badArgument } from '../../base/index.ts';
 import {
   CDX_9,
   CDX_11,
@@ -56,17 +56,14 @@ export async function warcIndex(
 /** Refuses --compute-sha1 with formats that can contain any digest. */
 export function refuseSha1Elsewhere(format: string, computeSha1: boolean | undefined): void {
   if (computeSha1 && format !== 'cdx11' && format !== 'cdx9')
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: '--compute-sha1',
-      detail: 'this option is only for --format cdx11 and cdx9',
-    });
+    throw badArgument('--compute-sha1', 'this option is only for --format cdx11 and cdx9');
 }
 
 /** How to write an index: its first line, when it has one, and its entries. */
 export function indexFormatter(name: string): { header: string | undefined; format: (entry: CdxEntry) => string } {
   if (name === 'cdxj') return { header: undefined, format: formatCdxjLine };
   const cdx = CDX_FORMATS[name as keyof typeof CDX_FORMATS];
-  if (!cdx) throw new PinakesError('BAD_ARGUMENT', { where: `--format ${name}`, detail: 'cdxj, cdx11 or cdx9' });
+  if (!cdx) throw badArgument(`--format ${name}`, 'cdxj, cdx11 or cdx9');
   return { header: formatCdxHeader(cdx), format: cdxLineFormatter(cdx, { onlySha1: true }) };
 }
 

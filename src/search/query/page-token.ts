@@ -9,7 +9,7 @@
  * ```
  */
 import { hash } from 'node:crypto';
-import { PinakesError } from '../../base/index.ts';
+import { badArgument, type PinakesError } from '../../base/index.ts';
 
 const VERSION = 1;
 const DIGEST_LENGTH = 8;
@@ -63,5 +63,5 @@ function putVarint(bytes: number[], value: number): void {
 }
 
 function invalidToken(): PinakesError {
-  return new PinakesError('BAD_ARGUMENT', { where: 'after', detail: 'it does not come from a page of this search' });
+  return badArgument('after', 'it does not come from a page of this search');
 }

@@ -11,7 +11,7 @@ import { Count, closed, countOf, limitOf, named, PageCursor, SelectionInput } fr
 import { selectionOf } from '../selection-input.ts';
 import type { ApiServices } from './api-services.ts';
 import { JobItem, jobItem, publicJobItem } from './job-item.ts';
-import { ANSWERED, type ApiRoute, route } from './route.ts';
+import { ANSWERED, type ApiRoute, type Call, route } from './route.ts';
 import { checkFor } from './validation.ts';
 
 const TAG = 'jobs';
@@ -70,6 +70,12 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       where: id.slice(0, 100),
     });
   };
+  const sendEvents = ({ request, reply, hasToken }: Call<unknown, unknown, unknown>, jobId?: string) => {
+    reply.hijack();
+    const lastEventId = singleValue(request.headers['last-event-id']);
+    events.send(reply.raw, { jobId, lastEventId, itemOf: itemOf(hasToken), stopping });
+    return ANSWERED;
+  };
   return [
     route({
       method: 'GET',
@@ -120,12 +126,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
         'Events are named `job`, and their data is a job. The first events are all jobs, or those that changed since Last-Event-ID.',
       reply: { status: 200, mime: 'text/event-stream', description: 'Events, until the client leaves.' },
       tokenShowsMore: true,
-      handle: async ({ request, reply, hasToken }) => {
-        reply.hijack();
-        const lastEventId = singleValue(request.headers['last-event-id']);
-        events.send(reply.raw, { lastEventId, itemOf: itemOf(hasToken), stopping });
-        return ANSWERED;
-      },
+      handle: async (call) => sendEvents(call),
     }),
     route({
       method: 'GET',
@@ -148,13 +149,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       reply: { status: 200, mime: 'text/event-stream', description: 'Events, until the client leaves.' },
       problems: [404],
       tokenShowsMore: true,
-      handle: async ({ params, request, reply, hasToken }) => {
-        const { id } = jobOf(params.id);
-        reply.hijack();
-        const lastEventId = singleValue(request.headers['last-event-id']);
-        events.send(reply.raw, { jobId: id, lastEventId, itemOf: itemOf(hasToken), stopping });
-        return ANSWERED;
-      },
+      handle: async (call) => sendEvents(call, jobOf(call.params.id).id),
     }),
     route({
       method: 'POST',

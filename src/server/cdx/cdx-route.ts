@@ -37,26 +37,22 @@ const FIELDS = {
 
 type Endpoint = { readonly dialect: CdxDialect | undefined; readonly collection?: string };
 
+const DIALECTS_OF_PATHS: ReadonlyMap<string, CdxDialect | undefined> = new Map([
+  ['/cdx', undefined],
+  ['/cdx/', undefined],
+  ['/cdx/search/cdx', undefined],
+  ['/web-cdx', 'pywb'],
+  ['/cdx/pywb', 'pywb'],
+  ['/cdx/ia', 'ia'],
+  ['/cdx/outbackcdx', 'outbackcdx'],
+  ['/cdx/outbackcdx/', 'outbackcdx'],
+]);
+
 /** The endpoint of a path; undefined for other paths. */
 function cdxEndpoint(path: string): Endpoint | undefined {
-  switch (path) {
-    case '/cdx':
-    case '/cdx/':
-    case '/cdx/search/cdx':
-      return { dialect: undefined };
-    case '/web-cdx':
-    case '/cdx/pywb':
-      return { dialect: 'pywb' };
-    case '/cdx/ia':
-      return { dialect: 'ia' };
-    case '/cdx/outbackcdx':
-    case '/cdx/outbackcdx/':
-      return { dialect: 'outbackcdx' };
-    default: {
-      const match = /^\/cdx\/outbackcdx\/([\w.-]{1,100})$/.exec(path);
-      return match ? { dialect: 'outbackcdx', collection: match[1]! } : undefined;
-    }
-  }
+  if (DIALECTS_OF_PATHS.has(path)) return { dialect: DIALECTS_OF_PATHS.get(path) };
+  const match = /^\/cdx\/outbackcdx\/([\w.-]{1,100})$/.exec(path);
+  return match ? { dialect: 'outbackcdx', collection: match[1]! } : undefined;
 }
 
 export class CdxRoute {

@@ -13,7 +13,14 @@
  */
 import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Clock, type DigestAlgorithm, type Finding, isCollisionProne, PinakesError } from '../../base/index.ts';
+import {
+  badArgument,
+  type Clock,
+  type DigestAlgorithm,
+  type Finding,
+  isCollisionProne,
+  PinakesError,
+} from '../../base/index.ts';
 import {
   ARC_NAME,
   type CollectionFile,
@@ -96,10 +103,7 @@ const CHECKPOINT_BYTES = 256 * 1024 * 1024;
 
 export async function slimRun(options: SlimRunOptions): Promise<RunSummary> {
   if (options.verify === 'digest' && isCollisionProne(options.algorithm)) {
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: '--verify digest',
-      detail: `${options.algorithm} has known collisions; use --verify bytes`,
-    });
+    throw badArgument('--verify digest', `${options.algorithm} has known collisions; use --verify bytes`);
   }
   const work = WorkDirectory.lock(options.workDirectory);
   try {

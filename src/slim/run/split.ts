@@ -5,7 +5,7 @@
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { PinakesError, refuseExisting, writingFile } from '../../base/index.ts';
+import { badArgument, refuseExisting, writingFile } from '../../base/index.ts';
 import { sqlLiteral } from '../database.ts';
 import { manifestSource } from '../manifest/manifest-source.ts';
 import { Clusters } from '../plan/clusters.ts';
@@ -30,10 +30,7 @@ const PARTS_MAX = 4096;
 export async function slimSplit(options: SplitOptions): Promise<SplitPart[]> {
   const { manifests, parts, out, format, force, signal } = options;
   if (!Number.isInteger(parts) || parts < 1 || parts > PARTS_MAX) {
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: String(parts),
-      detail: `a number of parts from 1 to ${PARTS_MAX} is expected`,
-    });
+    throw badArgument(String(parts), `a number of parts from 1 to ${PARTS_MAX} is expected`);
   }
   const names = Array.from({ length: parts }, (_, part) => nameOf(part, options));
   for (const name of names) await refuseExisting(join(out, name), force);
