@@ -1,6 +1,6 @@
 /** Queries the index for the versions or captures that match, best first, up to CANDIDATES_MAX. */
 import type { DatabaseSync } from 'node:sqlite';
-import { allOf, type Condition, inRanges, type QueryPlan } from './query-plan.ts';
+import { allOf, type Condition, inRanges, isFiltered, type QueryPlan } from './query-plan.ts';
 import type { SearchGroup, SearchSort } from './search-result.ts';
 
 /** The number of candidates that are grouped and counted. A search that finds more returns the best of them. */
@@ -75,10 +75,6 @@ export function sampleCandidates(
   return runStatement(database, { sql, values: [plan.match!, share, batch ?? Number.MAX_SAFE_INTEGER, SPREAD_MAX] });
 }
 
-function isFiltered({ plan }: CandidateQuery): boolean {
-  return plan.where !== '' || plan.captureWhere !== '';
-}
-
 /**
  * How many contents, the best by their words, are enough to find the results; undefined if all contents are needed.
  * Without conditions the best contents are the best results. With conditions a sample estimates how many to look at.
@@ -86,9 +82,9 @@ function isFiltered({ plan }: CandidateQuery): boolean {
 function bestCount(database: DatabaseSync, query: CandidateQuery): number | undefined {
   const { plan, group, sort, limit, matches } = query;
   if (plan.match === undefined || sort !== 'relevance' || group === 'capture') return undefined;
-  if (!isFiltered(query)) return limit;
+  if (!isFiltered(query.plan)) return limit;
   // A condition on captures reads all captures, also for a sample.
-  if (matches < 4 * limit || plan.captureWhere !== '') return undefined;
+  if (matches < 4 * limit || plan.captures.sql !== '') return undefined;
   const sample = statementOf({ ...query, limit: SAMPLE }, { sample: SAMPLE });
   const share = new Set(runStatement(database, sample).map(({ document }) => document)).size / SAMPLE;
   return share < SHARE_MIN ? undefined : Math.ceil((1.5 * limit) / share);
@@ -166,7 +162,7 @@ function contentsOf(query: CandidateQuery, { best, sample }: Narrowing): Conditi
     { sql: `(SELECT rowid AS document${weight} FROM words WHERE words MATCH ? ${some}) h`, values: [match] },
     { sql: 'CROSS JOIN versions v ON v.document = h.document', values: [] },
   ];
-  if (isFiltered(query)) from.push({ sql: 'JOIN documents d ON d.id = h.document', values: [] });
+  if (isFiltered(query.plan)) from.push({ sql: 'JOIN documents d ON d.id = h.document', values: [] });
   return from;
 }
 
@@ -174,13 +170,13 @@ function contentsOf(query: CandidateQuery, { best, sample }: Narrowing): Conditi
 function timeOf({ plan, group }: CandidateQuery): { column: Condition; name: string; from: Condition[] } {
   const plain = (name: string, from: Condition[]) => ({ column: { sql: name, values: [] }, name, from });
   if (group === 'capture') return plain('c.time', [{ sql: 'JOIN captures c ON c.version = v.id', values: [] }]);
-  if (plan.mixedWhere !== '') {
-    const sql = `(SELECT max(c.time) FROM captures c WHERE c.version = v.id AND ${plan.mixedWhere}) AS shown_time`;
-    return { column: { sql, values: plan.mixedValues }, name: 'shown_time', from: [] };
+  if (plan.mixed.sql !== '') {
+    const sql = `(SELECT max(c.time) FROM captures c WHERE c.version = v.id AND ${plan.mixed.sql}) AS shown_time`;
+    return { column: { sql, values: plan.mixed.values }, name: 'shown_time', from: [] };
   }
-  if (plan.captureWhere === '') return plain('v.last_time', []);
-  const sql = `JOIN (SELECT version, max(time) AS time FROM captures c WHERE ${plan.captureWhere} GROUP BY version) f ON f.version = v.id`;
-  return plain('f.time', [{ sql, values: plan.captureValues }]);
+  if (plan.captures.sql === '') return plain('v.last_time', []);
+  const sql = `JOIN (SELECT version, max(time) AS time FROM captures c WHERE ${plan.captures.sql} GROUP BY version) f ON f.version = v.id`;
+  return plain('f.time', [{ sql, values: plan.captures.values }]);
 }
 
 /** Leaves out records that crawlers write for themselves: robots.txt, and `urn:`, `metadata:`, `dns:`, `warcinfo:`. */
@@ -202,9 +198,8 @@ function conditionsOf({ plan, group, batch }: CandidateQuery, { isOfFewUrls }: N
     });
   }
   if (batch !== undefined) conditions.push({ sql: 'v.batch <= ?', values: [batch] });
-  if (plan.where !== '') conditions.push({ sql: plan.where, values: plan.values });
-  if (group === 'capture' && plan.captureWhere !== '')
-    conditions.push({ sql: plan.captureWhere, values: plan.captureValues });
+  if (plan.where.sql !== '') conditions.push(plan.where);
+  if (group === 'capture' && plan.captures.sql !== '') conditions.push(plan.captures);
   return conditions;
 }
 

@@ -49,7 +49,7 @@ function countByCollection(
   const isByCapture = candidates.some(({ collection }) => collection !== 0);
   if (isByCapture) for (const { collection } of candidates) count(counts, names.get(collection)!);
   else {
-    const { from, where, values } = matchingCaptures(plan);
+    const { from, sql: where, values } = matchingCaptures(plan);
     const sql = `SELECT c.collection, count(DISTINCT c.version) AS number FROM json_each(?) j CROSS JOIN ${from}
       WHERE c.version = j.value AND (${where}) GROUP BY 1`;
     for (const row of database.prepare(sql).all(versions, ...values))

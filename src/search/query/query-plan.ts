@@ -17,18 +17,15 @@ export type QueryPlan = {
   readonly match: string | undefined;
   /** The parts that `match` joins with AND; empty if it also excludes words. */
   readonly matchParts: readonly string[];
-  /** An SQL condition and its values. */
-  readonly where: string;
-  readonly values: readonly Value[];
-  /** The condition on a capture alone; '' if every capture matches. */
-  readonly captureWhere: string;
-  readonly captureValues: readonly Value[];
+  /** The condition on a version; its SQL is '' if every version matches. */
+  readonly where: Condition;
+  /** The condition on a capture alone; its SQL is '' if every capture matches. */
+  readonly captures: Condition;
   /**
-   * The condition on a capture and its page together; '' if `captureWhere` is enough. `where` only tests that a capture
-   * meets this condition.
+   * The condition on a capture and its page together; its SQL is '' if `captures` is enough. `where` only tests that a
+   * capture meets this condition.
    */
-  readonly mixedWhere: string;
-  readonly mixedValues: readonly Value[];
+  readonly mixed: Condition;
   /** The ranges of URL keys that contain all results; undefined if results can have any key. */
   readonly ranges?: readonly KeyRange[] | undefined;
   /** True if only web pages are searched, because the query has no field for addresses or types. */
@@ -84,7 +81,6 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
       sql: 'd.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)',
       values: [joined(without, 'OR')],
     });
-  const captures = allOf(captureConditions);
   // One capture must meet all of these conditions.
   const one = allOf(level === 'capture' || mixed.length === 0 ? [] : [...captureConditions, ...mixed]);
   if (level === 'capture') conditions.push(...mixed);
@@ -93,19 +89,19 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
       sql: `EXISTS (SELECT 1 FROM captures c WHERE c.version = v.id AND ${one.sql})`,
       values: one.values,
     });
-  const where = allOf(conditions);
   return {
     match,
     matchParts: without.length === 0 ? [...new Set(matches)] : [],
-    where: where.sql,
-    values: where.values,
-    captureWhere: captures.sql,
-    captureValues: captures.values,
-    mixedWhere: one.sql,
-    mixedValues: one.values,
+    where: allOf(conditions),
+    captures: allOf(captureConditions),
+    mixed: one,
     ranges,
     isOfPages: !namesAddress(query),
   };
+}
+
+export function isFiltered({ where, captures }: QueryPlan): boolean {
+  return where.sql !== '' || captures.sql !== '';
 }
 
 /** True if a query has a field for addresses, types or links. */
@@ -116,15 +112,14 @@ function namesAddress(query: Query): boolean {
 }
 
 /** The captures that a result can show: the tables after FROM, to be joined by `c.version`, and their condition. */
-export function matchingCaptures(plan: CapturePlan): { from: string; where: string; values: readonly Value[] } {
-  if (plan.mixedWhere === '')
-    return { from: 'captures c', where: plan.captureWhere || '1', values: plan.captureValues };
+export function matchingCaptures({ captures, mixed }: CapturePlan): Condition & { readonly from: string } {
+  if (mixed.sql === '') return { from: 'captures c', sql: captures.sql || '1', values: captures.values };
   const from =
     'captures c JOIN versions v ON v.id = c.version JOIN documents d ON d.id = v.document JOIN urls u ON u.id = v.url';
-  return { from, where: plan.mixedWhere, values: plan.mixedValues };
+  return { from, ...mixed };
 }
 
-export type CapturePlan = Pick<QueryPlan, 'captureWhere' | 'captureValues' | 'mixedWhere' | 'mixedValues'>;
+export type CapturePlan = Pick<QueryPlan, 'captures' | 'mixed'>;
 
 /** Joins distinct expressions, because FTS5 is very slow if a word is repeated hundreds of times. */
 function joined(expressions: readonly string[], sign: 'AND' | 'OR'): string {

@@ -15,7 +15,15 @@ import { LinkGraph, type LinkList, type LinkOptions } from './link-graph.ts';
 import { formatPageToken, parsePageToken, searchDigest } from './page-token.ts';
 import { type Query, type QueryProblem, wordsOf } from './query.ts';
 import { parseQuery } from './query-parser.ts';
-import { matchingCaptures, planQuery, type QueryPlan, type Value } from './query-plan.ts';
+import {
+  allOf,
+  type Condition,
+  isFiltered,
+  matchingCaptures,
+  planQuery,
+  type QueryPlan,
+  type Value,
+} from './query-plan.ts';
 import type { SearchOptions, SearchPage, SearchResult } from './search-result.ts';
 import { snippetOf } from './snippet.ts';
 
@@ -104,7 +112,7 @@ export class Search {
     const token = options.after === undefined ? undefined : parsePageToken(options.after, digest);
     const batch = token?.batch ?? this.#number(BATCH);
     const level = group === 'capture' ? 'capture' : 'version';
-    const plan = planQuery(query, level, { targetsOf: (key) => this.#graph.targetsOf(key) });
+    const plan = planQuery(query, level, this.#graph);
     const shown = new Set(token?.shown);
     const request = { plan, group, sort, ...(token && { batch }) };
     const found = this.#groups(request, options.facets === true, shown.size + limit);
@@ -185,8 +193,7 @@ export class Search {
    * page of the listing, so the order is the same on all of its pages.
    */
   #prominentPlan({ plan, sort, group }: Omit<CandidateQuery, 'limit' | 'matches'>): QueryPlan | undefined {
-    const isFiltered = plan.where !== '' || plan.captureWhere !== '';
-    if (plan.match === undefined || isFiltered || sort !== 'relevance' || group === 'capture') return undefined;
+    if (plan.match === undefined || isFiltered(plan) || sort !== 'relevance' || group === 'capture') return undefined;
     const isEnough = (match: string) => this.#countUpTo(match, PROMINENT_MIN) >= PROMINENT_MIN;
     const match = inTitleOrHeadings(plan.match);
     if (isEnough(match)) {
@@ -225,11 +232,11 @@ export class Search {
     return Number(this.#database.prepare(sql).get(...values)?.n ?? 0);
   }
 
-  #roughTotal({ match, where, captureWhere }: QueryPlan, least: number): number {
-    if (where !== '' || captureWhere !== '') return least;
-    if (match === undefined)
+  #roughTotal(plan: QueryPlan, least: number): number {
+    if (isFiltered(plan)) return least;
+    if (plan.match === undefined)
       return this.#number("SELECT count(*) AS n FROM versions JOIN documents d ON d.id = document WHERE kind = 'page'");
-    return this.#count(match);
+    return this.#count(plan.match);
   }
 
   #resultOf({ best, versions, captures }: Group, plan: QueryPlan, words: readonly string[]): SearchResult {
@@ -282,8 +289,8 @@ export class Search {
         : select('captures c', 'c.hash = ? AND c.collection = ?', [hash, collection]);
     // If only one capture has this time, it must match. Otherwise the condition is tested again, which can be slow.
     if (found.length > 1) {
-      const { from, where, values } = matchingCaptures(plan);
-      found = select(from, where, values);
+      const { from, sql, values } = matchingCaptures(plan);
+      found = select(from, sql, values);
     }
     const [row] = found;
     return { status: Number(row?.status ?? 0), collection: String(row?.name ?? '') };
@@ -298,18 +305,15 @@ export class Search {
   async appearances(key: UrlKey, text: string): Promise<Appearances> {
     const query = this.#parsed(text, {});
     return this.#inTransaction(() => {
-      const plan = planQuery({ kind: 'and', queries: [query] }, 'capture', {
-        targetsOf: (from) => this.#graph.targetsOf(from),
-      });
-      const conditions = [
-        ...(plan.match === undefined ? [] : ['d.id IN (SELECT rowid FROM words WHERE words MATCH ?)']),
-        ...(plan.where === '' ? [] : [`(${plan.where})`]),
-        ...(plan.captureWhere === '' ? [] : [`(${plan.captureWhere})`]),
-      ];
-      const sql = `SELECT c.time, ${conditions.length === 0 ? '1' : conditions.join(' AND ')} AS fits FROM urls u JOIN versions v ON v.url = u.id
+      const { match, where, captures } = planQuery({ kind: 'and', queries: [query] }, 'capture', this.#graph);
+      const hasWords = 'd.id IN (SELECT rowid FROM words WHERE words MATCH ?)';
+      const words: Condition[] = match === undefined ? [] : [{ sql: hasWords, values: [match] }];
+      const { sql: fits, values } = allOf([...words, where, captures].filter(({ sql }) => sql !== ''));
+      const sql = `SELECT c.time, ${fits || '1'} AS fits FROM urls u JOIN versions v ON v.url = u.id
         JOIN documents d ON d.id = v.document JOIN captures c ON c.version = v.id WHERE u.key = ? AND d.kind = 'page' ORDER BY c.time`;
-      const values = [...(plan.match === undefined ? [] : [plan.match]), ...plan.values, ...plan.captureValues, key];
-      return appearancesOf(this.#database.prepare(sql).iterate(...values) as Iterable<{ time: number; fits: number }>);
+      return appearancesOf(
+        this.#database.prepare(sql).iterate(...values, key) as Iterable<{ time: number; fits: number }>,
+      );
     });
   }
 
