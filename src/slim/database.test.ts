@@ -10,7 +10,7 @@ async function open(t: TestContext) {
   t.after(() => rmSync(directory, { recursive: true }));
   const interrupt = new AbortController();
   const database = await Database.open(directory, interrupt.signal);
-  t.after(() => database.close());
+  t.after(() => database[Symbol.dispose]());
   return { database, interrupt, directory };
 }
 

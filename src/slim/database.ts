@@ -63,7 +63,7 @@ export class Database {
     this.#signal?.throwIfAborted();
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.#signal?.removeEventListener('abort', this.#interrupt);
     this.#connection.closeSync();
     this.#instance.closeSync();

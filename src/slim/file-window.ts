@@ -20,7 +20,7 @@ export class FileWindow {
     this.#descriptor = openToRead(path);
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     closeSync(this.#descriptor);
   }
 

@@ -17,12 +17,8 @@ export async function withStageDirectory<Result>(
   const directory = directoryBeside(out);
   const lock = lockIfPossible(directory);
   try {
-    const database = await Database.open(directory, signal);
-    try {
-      return await work(directory, database);
-    } finally {
-      database.close();
-    }
+    using database = await Database.open(directory, signal);
+    return await work(directory, database);
   } catch (cause) {
     throw fileError(cause, out, 'writing');
   } finally {

@@ -49,7 +49,7 @@ export class WorkDirectory {
   }
 
   /** Releases the lock, and removes the directory when it is empty. */
-  unlock(): void {
+  [Symbol.dispose](): void {
     this.#lock.release();
     try {
       for (let path = this.#givenPath; ; path = dirname(path)) {

@@ -6,14 +6,11 @@ import { answerJobs } from '../../base/index.ts';
 const FAULTS_MAX = 20;
 
 answerJobs<string, string[]>((path) => {
-  let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(path, { readOnly: true, timeout: 10_000 });
+    using database = new DatabaseSync(path, { readOnly: true, timeout: 10_000 });
     const rows = database.prepare(`PRAGMA integrity_check(${FAULTS_MAX})`).all();
     return rows.map((row) => String(row.integrity_check)).filter((line) => line !== 'ok');
   } catch (error) {
     return [(error as Error).message];
-  } finally {
-    database?.close();
   }
 });

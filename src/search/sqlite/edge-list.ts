@@ -20,7 +20,7 @@ export const EDGE_COLUMNS = [
 export type Edge = readonly [string, string, string, string, boolean, boolean, EpochMs, EpochMs, number];
 
 export function* listEdges(directory: string): Generator<Edge> {
-  const database = openForReading(join(directory, SEARCH_FILE));
+  using database = openForReading(join(directory, SEARCH_FILE));
   try {
     const sql = `SELECT u.url, t.links, t.base, v.first_time AS first, v.last_time AS last, v.captures FROM versions v
       JOIN urls u ON u.id = v.url JOIN texts t ON t.document = v.document WHERE t.links IS NOT NULL ORDER BY v.id`;
@@ -33,8 +33,6 @@ export function* listEdges(directory: string): Generator<Edge> {
     }
   } catch (error) {
     throw indexError(error);
-  } finally {
-    database.close();
   }
 }
 

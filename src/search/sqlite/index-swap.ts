@@ -55,12 +55,8 @@ export async function swapIndex(directory: string): Promise<void> {
 /** The number of the last batch of an index; undefined if there is no usable index. */
 function batchOf(path: string): number | undefined {
   try {
-    const database = openForReading(path);
-    try {
-      return Number(database.prepare("SELECT value FROM state WHERE name = 'batch'").get()?.value ?? 0);
-    } finally {
-      database.close();
-    }
+    using database = openForReading(path);
+    return Number(database.prepare("SELECT value FROM state WHERE name = 'batch'").get()?.value ?? 0);
   } catch {
     return undefined;
   }
@@ -77,10 +73,6 @@ function tryCheckpoint(path: string): void {
 
 /** Moves the content of the log into the index, and truncates the log. */
 function checkpoint(path: string): void {
-  const database = new DatabaseSync(path, { timeout: BUSY_MS_MAX });
-  try {
-    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-  } finally {
-    database.close();
-  }
+  using database = new DatabaseSync(path, { timeout: BUSY_MS_MAX });
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
 }

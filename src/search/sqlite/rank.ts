@@ -42,17 +42,13 @@ export function rankPages(
   options: RankOptions = {},
 ): { report: RankReport; digest: string } {
   const nodes = loadNodes(database);
-  const edges = new EdgeFile(scratch);
-  try {
-    const inlinks = collectEdges(database, nodes, edges, options.asOf);
-    const { ranks, iterations } = iterate(nodes.ids.length, edges, options.tolerance ?? 1e-6);
-    const put = database.prepare('UPDATE urls SET inlinks = ?, rank = ? WHERE id = ?');
-    for (let at = 0; at < nodes.ids.length; at++) put.run(inlinks[at]!, ranks[at]!, nodes.ids[at]!);
-    const digest = createHash('sha256').update(nodes.hashes).update(inlinks).update(ranks).digest('hex').slice(0, 32);
-    return { report: { urls: nodes.ids.length, links: edges.links, iterations }, digest };
-  } finally {
-    edges.close();
-  }
+  using edges = new EdgeFile(scratch);
+  const inlinks = collectEdges(database, nodes, edges, options.asOf);
+  const { ranks, iterations } = iterate(nodes.ids.length, edges, options.tolerance ?? 1e-6);
+  const put = database.prepare('UPDATE urls SET inlinks = ?, rank = ? WHERE id = ?');
+  for (let at = 0; at < nodes.ids.length; at++) put.run(inlinks[at]!, ranks[at]!, nodes.ids[at]!);
+  const digest = createHash('sha256').update(nodes.hashes).update(inlinks).update(ranks).digest('hex').slice(0, 32);
+  return { report: { urls: nodes.ids.length, links: edges.links, iterations }, digest };
 }
 
 type Nodes = {
@@ -204,7 +200,7 @@ class EdgeFile {
     }
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     closeSync(this.#file);
     unlinkSync(this.#path);
   }

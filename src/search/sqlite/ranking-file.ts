@@ -26,51 +26,40 @@ const DIGESTS = 'CREATE UNIQUE INDEX ranked_digest ON ranked (digest)';
 
 /** Writes a new file. Returns a digest of its keys. */
 export function writeRanking(path: string, keys: Iterable<string>): string {
-  const database = new DatabaseSync(path);
-  try {
-    // An incomplete file is deleted after a crash, so it needs no journal.
-    database.exec(`PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN; ${TABLE}`);
-    const put = database.prepare('INSERT INTO ranked (place, digest, key) VALUES (?, ?, ?)');
-    const all = createHash('sha256');
-    let place = 0;
-    for (const key of keys) {
-      put.run(place++, keyDigest(key), key);
-      all.update(`${key}\0`);
-    }
-    database.exec(`${DIGESTS}; PRAGMA user_version = ${COMPLETE}; COMMIT; PRAGMA journal_mode = DELETE`);
-    return all.digest('hex').slice(0, 2 * DIGEST_BYTES);
-  } finally {
-    database.close();
+  using database = new DatabaseSync(path);
+  // An incomplete file is deleted after a crash, so it needs no journal.
+  database.exec(`PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN; ${TABLE}`);
+  const put = database.prepare('INSERT INTO ranked (place, digest, key) VALUES (?, ?, ?)');
+  const all = createHash('sha256');
+  let place = 0;
+  for (const key of keys) {
+    put.run(place++, keyDigest(key), key);
+    all.update(`${key}\0`);
   }
+  database.exec(`${DIGESTS}; PRAGMA user_version = ${COMPLETE}; COMMIT; PRAGMA journal_mode = DELETE`);
+  return all.digest('hex').slice(0, 2 * DIGEST_BYTES);
 }
 
 /** True if the file can be read and has no forgotten URLs. */
 export function isCompleteRanking(path: string): boolean {
-  let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS_MAX });
+    using database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS_MAX });
     return Number(database.prepare('PRAGMA user_version').get()!.user_version) === COMPLETE;
   } catch {
     return false;
-  } finally {
-    database?.close();
   }
 }
 
 /** Removes keys from the file. Returns how many of them the file had. */
 export function forgetRanked(path: string, keys: readonly string[]): number {
-  const database = new DatabaseSync(path, { timeout: BUSY_MS_MAX });
-  try {
-    database.exec('PRAGMA secure_delete = ON; BEGIN IMMEDIATE');
-    const forget = database.prepare('UPDATE ranked SET key = NULL WHERE digest = ? AND key IS NOT NULL');
-    let forgotten = 0;
-    for (const key of keys) forgotten += Number(forget.run(keyDigest(key)).changes);
-    if (forgotten > 0) database.exec(`PRAGMA user_version = ${INCOMPLETE}`);
-    database.exec('COMMIT');
-    return forgotten;
-  } finally {
-    database.close();
-  }
+  using database = new DatabaseSync(path, { timeout: BUSY_MS_MAX });
+  database.exec('PRAGMA secure_delete = ON; BEGIN IMMEDIATE');
+  const forget = database.prepare('UPDATE ranked SET key = NULL WHERE digest = ? AND key IS NOT NULL');
+  let forgotten = 0;
+  for (const key of keys) forgotten += Number(forget.run(keyDigest(key)).changes);
+  if (forgotten > 0) database.exec(`PRAGMA user_version = ${INCOMPLETE}`);
+  database.exec('COMMIT');
+  return forgotten;
 }
 
 export class RankingFile implements KeptRanking {

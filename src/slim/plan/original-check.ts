@@ -74,35 +74,32 @@ export function checkOriginals(check: OriginalCheck): OriginalVerdict[] {
     if (!(error instanceof PinakesError)) throw error;
     return check.originals.map(() => refusal('its file cannot be read'));
   }
+  using _ = reader;
   return checkIn(reader, check);
 }
 
 function checkIn(reader: SpanReader, check: OriginalCheck): OriginalVerdict[] {
   const { originals } = check;
   const verdicts: OriginalVerdict[] = [];
-  try {
-    /** Originals whose declared digest is not the digest of the plain payload; it may cover other bytes. */
-    const unclear: number[] = [];
-    reader.read(originals, {
-      wants: (index, head) => plainWants(originals[index]!, head),
-      onRecord: (index, record) => {
-        const isUnconverted = record?.head.format === 'arc' && !ARC_NAME.test(check.file);
-        const verdict = isUnconverted ? refusal(NOT_CONVERTED) : judge(originals[index]!, record, check.digestBytes);
-        if (verdict === 'unclear') unclear.push(index);
-        else verdicts[index] = verdict;
-      },
-    });
-    const spans = unclear.map((index) => originals[index]!);
-    reader.read(spans, {
-      wants: (index, head) => verdictScanOptions(head, [algorithmOf(spans[index]!)]),
-      onRecord: (index, record) => {
-        verdicts[unclear[index]!] = judgeClosely(spans[index]!, record, check.digestBytes);
-      },
-    });
-    return verdicts;
-  } finally {
-    reader.close();
-  }
+  /** Originals whose declared digest is not the digest of the plain payload; it may cover other bytes. */
+  const unclear: number[] = [];
+  reader.read(originals, {
+    wants: (index, head) => plainWants(originals[index]!, head),
+    onRecord: (index, record) => {
+      const isUnconverted = record?.head.format === 'arc' && !ARC_NAME.test(check.file);
+      const verdict = isUnconverted ? refusal(NOT_CONVERTED) : judge(originals[index]!, record, check.digestBytes);
+      if (verdict === 'unclear') unclear.push(index);
+      else verdicts[index] = verdict;
+    },
+  });
+  const spans = unclear.map((index) => originals[index]!);
+  reader.read(spans, {
+    wants: (index, head) => verdictScanOptions(head, [algorithmOf(spans[index]!)]),
+    onRecord: (index, record) => {
+      verdicts[unclear[index]!] = judgeClosely(spans[index]!, record, check.digestBytes);
+    },
+  });
+  return verdicts;
 }
 
 /** The digests to compute: the digest in the manifest, and the digest that `plainDigestText` returns. */

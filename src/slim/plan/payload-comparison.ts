@@ -62,37 +62,29 @@ function compareWith(held: Uint8Array, place: PayloadPlace): ComparisonVerdict {
 
 /** Passes the payload on piece by piece, and returns whether the record was complete. */
 function readPayload(place: PayloadPlace, onPayload: (bytes: Uint8Array) => void): boolean {
-  const reader = new SpanReader(place.file);
+  using reader = new SpanReader(place.file);
   let isWhole = false;
-  try {
-    reader.read([place], {
-      wants: () => ({ onPayload }),
-      onRecord: (_, record) => {
-        isWhole = record !== undefined;
-      },
-    });
-  } finally {
-    reader.close();
-  }
+  reader.read([place], {
+    wants: () => ({ onPayload }),
+    onRecord: (_, record) => {
+      isWhole = record !== undefined;
+    },
+  });
   return isWhole;
 }
 
 function compareInParallel(original: PayloadPlace, duplicate: PayloadPlace): ComparisonVerdict {
-  const [left, right] = [new PayloadPuller(original), new PayloadPuller(duplicate)];
-  try {
-    let [a, b] = [left.next(), right.next()];
-    while (a && b) {
-      const bytes = Math.min(a.length, b.length);
-      if (!equal(a.subarray(0, bytes), b.subarray(0, bytes))) return 'different';
-      a = bytes < a.length ? a.subarray(bytes) : left.next();
-      b = bytes < b.length ? b.subarray(bytes) : right.next();
-    }
-    if (!left.isUsable || !right.isUsable) return 'unreadable';
-    return a === b ? 'same' : 'different';
-  } finally {
-    left.close();
-    right.close();
+  using left = new PayloadPuller(original);
+  using right = new PayloadPuller(duplicate);
+  let [a, b] = [left.next(), right.next()];
+  while (a && b) {
+    const bytes = Math.min(a.length, b.length);
+    if (!equal(a.subarray(0, bytes), b.subarray(0, bytes))) return 'different';
+    a = bytes < a.length ? a.subarray(bytes) : left.next();
+    b = bytes < b.length ? b.subarray(bytes) : right.next();
   }
+  if (!left.isUsable || !right.isUsable) return 'unreadable';
+  return a === b ? 'same' : 'different';
 }
 
 /** Reads a payload piece by piece on request. */
@@ -115,7 +107,7 @@ class PayloadPuller {
     this.#cursor = new RecordCursor(place.file, { offset: place.offset, coding, dictionary });
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.#cursor.close();
     closeSync(this.#descriptor);
   }

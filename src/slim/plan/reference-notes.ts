@@ -172,19 +172,15 @@ function notesIn(directory: string): string[] {
 
 /** Reads the fingerprints in batches. Throws SLIM_NOTES for a file that is not in the form that a run writes. */
 function* fingerprintsIn(path: string): Generator<string[]> {
-  const window = new FileWindow(path);
-  try {
-    for (let at = 0; ; ) {
-      const bytes = window.readAll(at, LINE_BYTES * LINES_AT_ONCE);
-      if (bytes.length === 0) return;
-      const fingerprints = bytes.toString('latin1').split('\n');
-      if (fingerprints.pop() !== '' || !fingerprints.every((fingerprint) => FINGERPRINT.test(fingerprint)))
-        throw new PinakesError('SLIM_NOTES', { where: path });
-      at += bytes.length;
-      yield fingerprints;
-    }
-  } finally {
-    window.close();
+  using window = new FileWindow(path);
+  for (let at = 0; ; ) {
+    const bytes = window.readAll(at, LINE_BYTES * LINES_AT_ONCE);
+    if (bytes.length === 0) return;
+    const fingerprints = bytes.toString('latin1').split('\n');
+    if (fingerprints.pop() !== '' || !fingerprints.every((fingerprint) => FINGERPRINT.test(fingerprint)))
+      throw new PinakesError('SLIM_NOTES', { where: path });
+    at += bytes.length;
+    yield fingerprints;
   }
 }
 

@@ -36,19 +36,15 @@ async function withFile(
 
 /** What a reader finds at the spans: number and digest of each record, or undefined. */
 function found(path: string, spans: readonly Span[]): (string | undefined)[] {
-  const reader = new SpanReader(path);
+  using reader = new SpanReader(path);
   const seen: (string | undefined)[] = [];
-  try {
-    reader.read(spans, {
-      wants: () => ({ payload: ['sha256'] }),
-      onRecord: (index, record) => {
-        assert.equal(index, seen.length);
-        seen.push(record && `${record.head.targetUri} ${toHex(record.facts.payloadDigests[0]!.bytes)}`);
-      },
-    });
-  } finally {
-    reader.close();
-  }
+  reader.read(spans, {
+    wants: () => ({ payload: ['sha256'] }),
+    onRecord: (index, record) => {
+      assert.equal(index, seen.length);
+      seen.push(record && `${record.head.targetUri} ${toHex(record.facts.payloadDigests[0]!.bytes)}`);
+    },
+  });
   return seen;
 }
 

@@ -39,7 +39,7 @@ export class SpanReader {
     this.#descriptor = openToRead(path);
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     closeSync(this.#descriptor);
   }
 

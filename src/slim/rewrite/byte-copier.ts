@@ -29,7 +29,7 @@ export class ByteCopier {
       target = openSync(path, 'w', stats.mode & 0o777);
       if (keepsOwner) giveOwner(target, stats);
     } catch (cause) {
-      this.#source.close();
+      this.#source[Symbol.dispose]();
       if (target !== undefined) closeSync(target);
       throw fileError(cause, path, 'writing');
     }
@@ -81,8 +81,8 @@ export class ByteCopier {
     writingFile(this.path, () => fsyncSync(this.#target));
   }
 
-  close(): void {
-    this.#source.close();
+  [Symbol.dispose](): void {
+    this.#source[Symbol.dispose]();
     closeSync(this.#target);
   }
 

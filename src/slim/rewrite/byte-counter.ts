@@ -29,7 +29,7 @@ export class ByteCounter {
     this.bytes += bytes.length;
   }
 
-  close(): void {
-    this.#source.close();
+  [Symbol.dispose](): void {
+    this.#source[Symbol.dispose]();
   }
 }

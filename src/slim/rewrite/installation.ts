@@ -103,14 +103,14 @@ function tryLink(from: string, to: string): boolean {
 /** Copies a file with its owner and times, and compares the copy. */
 function copyDurably(from: string, to: string): void {
   const temporary = temporaryCopy(to);
-  const copier = new ByteCopier(from, temporary, true);
-  try {
-    copier.copyTo(statSync(from).size);
-    copier.copyTimes();
-    copier.sync();
-  } finally {
-    copier.close();
-  }
+  writeCopy(from, temporary);
   if (!hasSameBytes(from, temporary)) throw new PinakesError('SLIM_READ_BACK', { where: temporary });
   renameSync(temporary, to);
+}
+
+function writeCopy(from: string, to: string): void {
+  using copier = new ByteCopier(from, to, true);
+  copier.copyTo(statSync(from).size);
+  copier.copyTimes();
+  copier.sync();
 }

@@ -12,7 +12,8 @@ import type { ReplacementLog } from './replacement-log.ts';
 export function readBack(oldPath: string, oldBytes: number, newPath: string, log: ReplacementLog): void {
   const { dictionary } = readFileStart(newPath);
   const decoder = new RecordDecoder();
-  const [before, after] = [new FileWindow(oldPath), new FileWindow(newPath)];
+  using before = new FileWindow(oldPath);
+  using after = new FileWindow(newPath);
   try {
     let oldAt = 0;
     let newAt = 0;
@@ -32,8 +33,6 @@ export function readBack(oldPath: string, oldBytes: number, newPath: string, log
     if (after.readSome(end, 1).length > 0) throw readBackError(newPath, end);
   } finally {
     decoder.close();
-    before.close();
-    after.close();
   }
 }
 

@@ -113,7 +113,7 @@ class Rewriting {
     const { path, identity, temporary, plan } = this.#job;
     expectUnchanged(this.#job);
     if (this.#job.dryRun) return this.#predict();
-    const copier = new ByteCopier(path, temporary, this.#job.isInPlace);
+    using copier = new ByteCopier(path, temporary, this.#job.isInPlace);
     const log = new ReplacementLog(replacementLogPath(temporary));
     try {
       if (plan !== undefined) this.#replaceAll(plan, copier, log);
@@ -123,7 +123,6 @@ class Rewriting {
       expectUnchanged(this.#job);
       return this.#report(identityOf(temporary));
     } finally {
-      copier.close();
       log.close();
       unlinkSync(log.path);
     }
@@ -131,15 +130,11 @@ class Rewriting {
 
   #predict(): RewriteReport {
     const { path, identity, plan } = this.#job;
-    const counter = new ByteCounter(path);
-    try {
-      if (plan !== undefined) this.#replaceAll(plan, counter);
-      counter.copyTo(identity.size);
-      expectUnchanged(this.#job);
-      return this.#report({ ...identity, size: counter.bytes });
-    } finally {
-      counter.close();
-    }
+    using counter = new ByteCounter(path);
+    if (plan !== undefined) this.#replaceAll(plan, counter);
+    counter.copyTo(identity.size);
+    expectUnchanged(this.#job);
+    return this.#report({ ...identity, size: counter.bytes });
   }
 
   #report(identity: FileIdentity): RewriteReport {
@@ -153,7 +148,7 @@ class Rewriting {
   }
 
   #replaceAll(plan: string, copier: Copier, log?: ReplacementLog): void {
-    const reader = new SpanReader(this.#job.path);
+    using reader = new SpanReader(this.#job.path);
     const decoder = new RecordStartDecoder();
     const { coding, dictionary } = reader.start;
     const encoder = new MemberEncoder({ coding, dictionary });
@@ -175,7 +170,6 @@ class Rewriting {
     } finally {
       encoder.close();
       decoder.close();
-      reader.close();
     }
   }
 

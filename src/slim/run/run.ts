@@ -105,17 +105,9 @@ export async function slimRun(options: SlimRunOptions): Promise<RunSummary> {
   if (options.verify === 'digest' && isCollisionProne(options.algorithm)) {
     throw badArgument('--verify digest', `${options.algorithm} has known collisions; use --verify bytes`);
   }
-  const work = WorkDirectory.lock(options.workDirectory);
-  try {
-    const run = openRun(work, options);
-    try {
-      return await run.run();
-    } finally {
-      run.close();
-    }
-  } finally {
-    work.unlock();
-  }
+  using work = WorkDirectory.lock(options.workDirectory);
+  using run = openRun(work, options);
+  return await run.run();
 }
 
 function termsOf(options: SlimRunOptions): RunTerms {
@@ -208,7 +200,7 @@ class Run {
     this.#pool = new SlimPool(options.workers);
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.#journal.close();
   }
 
@@ -331,13 +323,9 @@ class Run {
 
   async #plan(): Promise<Plan> {
     const plan = new Plan(this.#directory, this.#files.length, this.#state.plan);
-    const database = await Database.open(join(this.#directory, 'spill'), this.#options.signal);
-    try {
-      if (this.#options.resolved) await this.#planFromManifests(database, plan, this.#options.resolved);
-      else await this.#planParts(database, plan);
-    } finally {
-      database.close();
-    }
+    using database = await Database.open(join(this.#directory, 'spill'), this.#options.signal);
+    if (this.#options.resolved) await this.#planFromManifests(database, plan, this.#options.resolved);
+    else await this.#planParts(database, plan);
     return plan;
   }
 

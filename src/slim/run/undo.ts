@@ -30,18 +30,14 @@ export type UndoReport = { readonly restored: number; readonly left: number };
 export async function slimUndo(options: UndoOptions): Promise<UndoReport> {
   const { workDirectory } = options;
   if (!existsSync(workDirectory)) throw new PinakesError('SLIM_NOT_KEPT', { where: workDirectory });
-  const work = WorkDirectory.lock(workDirectory);
+  using work = WorkDirectory.lock(workDirectory);
+  const directory = lastRun(work);
+  if (directory === undefined) throw new PinakesError('SLIM_NOT_KEPT', { where: workDirectory });
+  const journal = new Journal(join(directory, 'journal.jsonl'));
   try {
-    const directory = lastRun(work);
-    if (directory === undefined) throw new PinakesError('SLIM_NOT_KEPT', { where: workDirectory });
-    const journal = new Journal(join(directory, 'journal.jsonl'));
-    try {
-      return await undo(directory, journal, options);
-    } finally {
-      journal.close();
-    }
+    return await undo(directory, journal, options);
   } finally {
-    work.unlock();
+    journal.close();
   }
 }
 
