@@ -85,6 +85,8 @@ type SystemFailure = { readonly code?: unknown; readonly errcode?: unknown; read
  * pass through unchanged.
  */
 export function fileError(cause: unknown, where: string, doing: 'reading' | 'writing' = 'reading'): unknown {
+  // Closing a file after a failure can fail too. The first failure says why.
+  if (cause instanceof SuppressedError) return fileError(cause.suppressed, where, doing);
   const { code: name, errcode, message } = (cause ?? {}) as SystemFailure;
   if (typeof name !== 'string') return cause;
   const isSqlite = name === 'ERR_SQLITE_ERROR' && typeof errcode === 'number';

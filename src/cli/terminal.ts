@@ -97,12 +97,8 @@ export class Terminal {
   async ask(question: string): Promise<string | undefined> {
     if (!this.isInteractive || !process.stdin.isTTY) return undefined;
     this.clearStatus();
-    const asking = createInterface({ input: process.stdin, output: process.stderr });
-    try {
-      return await asking.question(question);
-    } finally {
-      asking.close();
-    }
+    using asking = createInterface({ input: process.stdin, output: process.stderr });
+    return await asking.question(question);
   }
 
   /** The bytes of standard input. When the signal aborts, a waiting read throws an `AbortError`. */

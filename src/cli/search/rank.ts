@@ -48,18 +48,17 @@ export async function watchedRank(
   signal.throwIfAborted();
   const count = new RunningCount(terminal, 'rank');
   const startMs = performance.now();
-  const ticking = setInterval(
+  using _ticking = setInterval(
     () => count.update(`running for ${formatDuration((performance.now() - startMs) / 1000)}`),
     TICK_MS,
   );
-  using _ = whenAborted(signal, () => void indexer.abandon());
+  using _abandoning = whenAborted(signal, () => void indexer.abandon());
   try {
     return await indexer.rank(options);
   } catch (error) {
     signal.throwIfAborted();
     throw error;
   } finally {
-    clearInterval(ticking);
     count.end();
   }
 }

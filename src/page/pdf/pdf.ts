@@ -36,7 +36,7 @@ async function readDocument(bytes: Uint8Array, { meta, text, links }: DocumentTa
   // pdf.js takes ownership of the bytes, and does not accept a Buffer.
   const document = await getDocumentProxy(Uint8Array.from(bytes), { verbosity: 0 });
   let isLate = false;
-  const timer = setTimeout(() => {
+  using _ = setTimeout(() => {
     isLate = true;
   }, READING_TIMEOUT_MS);
   try {
@@ -59,7 +59,6 @@ async function readDocument(bytes: Uint8Array, { meta, text, links }: DocumentTa
     }
     return true;
   } finally {
-    clearTimeout(timer);
     await document.loadingTask.destroy();
   }
 }

@@ -52,7 +52,7 @@ export class SearchService {
   async #answer<T>(question: (thread: SearchThread) => Promise<T>): Promise<T> {
     const thread = await this.#thread();
     let isTooLong = false;
-    const timer = setTimeout(() => {
+    using _ = setTimeout(() => {
       isTooLong = true;
       void thread.abandon();
     }, SEARCH_TIMEOUT_MS);
@@ -62,8 +62,6 @@ export class SearchService {
       // After a refused query the thread is still usable. After any other error the thread may be unusable.
       if (!(error instanceof PinakesError) || error.code === 'INDEX_DAMAGED') await this.#closeThread();
       throw isTooLong ? TOO_LONG : error;
-    } finally {
-      clearTimeout(timer);
     }
   }
 

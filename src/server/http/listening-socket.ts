@@ -138,13 +138,9 @@ export class ListeningSocket {
     this.#server.close();
     for (const socket of this.#silent) socket.destroy();
     // A connection that is busy now becomes idle later, and would be kept open.
-    const closeIdle = setInterval(() => this.#server.closeIdleConnections(), 50);
-    using _ = whenAborted(force, () => this.#server.closeAllConnections());
-    try {
-      await closed;
-    } finally {
-      clearInterval(closeIdle);
-    }
+    using _closeIdle = setInterval(() => this.#server.closeIdleConnections(), 50);
+    using _breakOff = whenAborted(force, () => this.#server.closeAllConnections());
+    await closed;
   }
 }
 

@@ -99,28 +99,24 @@ async function writeLines(
   { signal, onProgress }: WriteOptions,
 ): Promise<{ captures: number; bytes: number }> {
   return writingFile(path, async () => {
-    const handle = await open(path, 'wx');
-    try {
-      let captures = 0;
-      let bytes = 0;
-      let batch = head.map((line) => `${line}\n`);
-      const flush = async () => {
-        const text = Buffer.from(batch.join(''));
-        batch = [];
-        await handle.appendFile(text);
-        bytes += text.length;
-        onProgress({ captures, bytes });
-      };
-      for await (const line of lines) {
-        signal.throwIfAborted();
-        captures++;
-        if (batch.push(`${line}\n`) >= LINES_AT_ONCE) await flush();
-      }
-      await flush();
-      await handle.sync();
-      return { captures, bytes };
-    } finally {
-      await handle.close();
+    await using handle = await open(path, 'wx');
+    let captures = 0;
+    let bytes = 0;
+    let batch = head.map((line) => `${line}\n`);
+    const flush = async () => {
+      const text = Buffer.from(batch.join(''));
+      batch = [];
+      await handle.appendFile(text);
+      bytes += text.length;
+      onProgress({ captures, bytes });
+    };
+    for await (const line of lines) {
+      signal.throwIfAborted();
+      captures++;
+      if (batch.push(`${line}\n`) >= LINES_AT_ONCE) await flush();
     }
+    await flush();
+    await handle.sync();
+    return { captures, bytes };
   });
 }
