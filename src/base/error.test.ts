@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileError, PinakesError } from './error.ts';
+import { fileError, PinakesError, readingFile, writingFile } from './error.ts';
 import { ERROR_CATALOGUE } from './error-catalogue.ts';
 
 function thrownBy(act: () => unknown): unknown {
@@ -107,4 +107,22 @@ test('other failures pass through unchanged', () => {
   const socket = Object.assign(new Error('reset'), { code: 'ECONNRESET' });
   const odd = Object.assign(new Error('odd'), { code: 'toString' });
   for (const value of [bug, socket, odd, undefined, null, 'text', 7]) assert.equal(fileError(value, 'a'), value);
+});
+
+test('a failure while a file is read or written names the file, at once or later', async () => {
+  const gone = Object.assign(new Error('gone'), { code: 'ENOENT' });
+  const fail = () => {
+    throw gone;
+  };
+  assert.throws(() => readingFile('a.warc', fail), { code: 'FILE_MISSING', where: 'a.warc' });
+  await assert.rejects(
+    writingFile('b.warc', () => Promise.reject(gone)),
+    { code: 'FILE_MISSING', where: 'b.warc' },
+  );
+  assert.equal(await readingFile('c.warc', async () => 3), 3);
+});
+
+test('a failure to close a file does not hide the failure before it', () => {
+  const full = Object.assign(new Error('full'), { code: 'ENOSPC' });
+  assert.equal(codeOf(fileError(new SuppressedError(new Error('close'), full), 'a.warc', 'writing')), 'DISK_FULL');
 });
