@@ -161,7 +161,7 @@ async function compare({ ui, replay }: Child['addresses'], seconds: number): Pro
   }
 }
 
-/** Runs mixed load for minutes, and measures the memory of the server meanwhile. */
+/** Runs mixed load for minutes, and measures the memory of the server at the same time. */
 async function endure({ addresses, pid }: Child, minutes: number): Promise<void> {
   if (minutes <= 0) return;
   const numbers = Array.from({ length: PAGES }, (_, i) => i);

@@ -1,8 +1,8 @@
 /**
- * Builds what is published: JavaScript and type declarations of src/ without its tests, in dist/, the scripts of
+ * Builds the published files: JavaScript and type declarations of src/ without its tests, in dist/, the scripts of
  * replayed pages in dist/replay/in-page/, and the UI in dist/ui/.
  *
- *     node scripts/build.ts
+ * node scripts/build.ts
  *
  * The compiler changes `.ts` in import specifiers to `.js` in code, but not in declarations and in `new
  * URL('./worker.ts', import.meta.url)`. These are changed here, so that the built files only name files that exist.

@@ -328,7 +328,7 @@ test('I10 Dirty input is data: everything readable in a damaged file is added, a
   assert.equal((await allCaptures(archive)).length, 40, 'the repaired file brings what was missing');
 });
 
-test('a damaged file that is added again is reported again, and adds neither records without a capture nor what was deleted', async (t) => {
+test('a damaged file that is added again is reported again, without adding records twice or deleted captures', async (t) => {
   const archive = await makeArchive(t);
   const path = await writeForeign(join(archive.directory, 'hurt.warc'), site('hurt', 4), 'none');
   const whole = await readFile(path, 'latin1');

@@ -145,7 +145,7 @@ for (const coding of ['gzip', 'zstd', 'none'] as const)
   });
 
 for (const isInterrupted of [false, true])
-  test(`the content of a bad sector of a file in place is catalogued when the file is added again, except what was deleted${isInterrupted ? ', also when the add was interrupted' : ''}`, async (t) => {
+  test(`adding a file in place again catalogues the content of a former bad sector, without deleted captures${isInterrupted ? ', also when the add was interrupted' : ''}`, async (t) => {
     const { file, contents, sector } = writeLarge(await temporaryDirectory(t), 'gzip');
     let archive = await makeArchive(t);
     const repair = await breakSector(t, file, sector);

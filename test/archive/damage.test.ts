@@ -140,7 +140,7 @@ test('a stream of a selection does not report damaged records outside the select
   assert.deepEqual(reported, []);
 });
 
-test('the JSON line of a damaged record says so', async (t) => {
+test('the JSON line of a damaged record describes the damage', async (t) => {
   const archive = await filled(await makeArchive(t), 3);
   await damageUrl(archive, urlOf(1), 'sum');
   const lines: { url?: string; damage?: { code: string; comes: string } }[] = [];

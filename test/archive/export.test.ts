@@ -296,7 +296,7 @@ describe('exporting WARC', () => {
     }
   });
 
-  test('continues when compaction moves the records meanwhile', async (t) => {
+  test('continues when compaction moves the records during the export', async (t) => {
     const archive = await makeArchive(t, { policies: { dedupBytesMin: 64, segmentBytesMax: 6000 } });
     for (let n = 0; n < 40; n++) {
       const body = contentOf(`content ${n % 4 === 0 ? 0 : n}`, 800);

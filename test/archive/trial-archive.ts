@@ -1,6 +1,6 @@
 /**
- * Archives for tests, in directories of their own, with a clock and ids that repeat, and with an auditor that trusts
- * nothing.
+ * Archives for tests in temporary directories, with a clock and ids that repeat, and an auditor that reads every byte
+ * itself.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -21,7 +21,7 @@ import { bytesOf, makeArchive, NOON, payloadAt, temporaryDirectory } from './tri
 
 const urlOf = (n: number) => `http://a.example/${n}`;
 const SOFTWARE = 'pinakes/test';
-/** Larger than what is decoded in one piece. */
+/** More bytes than are decoded in one piece. */
 const LARGE_BYTES = 1_500_000;
 
 /** Bytes that do not compress. A frame contains them unchanged, so that any of their bits can be flipped. */

@@ -57,7 +57,7 @@ test('verification finds no problem in an archive after adds, deletions and comp
   );
 });
 
-test('the report counts what was verified', async (t) => {
+test('the report counts segments, records, captures and contents', async (t) => {
   await using archive = closing(await filled(scratch(t)));
   const report = await archive.it.verify();
   assert.deepEqual(

@@ -1,4 +1,4 @@
-/** Crawls that render pages in a real browser: their requests, their results, and what is stored. */
+/** Crawls that render pages in a real browser: their requests, their results, and the stored records. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';

@@ -136,7 +136,7 @@ test('the first failure of a seed is printed at once, though it is tried again',
   assert.match(output, /^http:\/\/127\.0\.0\.1:1\/: connection: .*; it will be tried again$/m);
 });
 
-test('of several due crawls, one that fails does not stop the others, and is reported at the end', async (t) => {
+test('a due crawl that fails does not stop the other due crawls, and is reported at the end', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const cwd = await temporaryDirectory(t);

@@ -49,7 +49,7 @@ test('a site that redirects every page to itself until the client sends its cook
   assert.deepEqual(new Set(web.requests('other.test').map(({ fields }) => fields.cookie)), new Set([undefined]));
 });
 
-test('a crawl that was interrupted at such a redirect gets past it when it is resumed', async (t) => {
+test('a crawl that was interrupted at a redirect for a cookie passes the redirect when it is resumed', async (t) => {
   const { put, crawl, statuses } = await walled(t);
   for (const path of PAGES) put(path, () => ({ location: path, 'set-cookie': 'wall=up' }));
   const stop = new AbortController();

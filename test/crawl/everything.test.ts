@@ -6,7 +6,7 @@ import { BODY_BYTES_MAX, setUpEverything, TestWeb } from './test-web.ts';
 
 const DELAY_MS = 5;
 
-test('a crawl of a web with everything in it ends, captures exactly what it should, and breaks no rule', async (t) => {
+test('a crawl of a web with every kind of behaviour ends, makes exactly the expected captures, and breaks no rule', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const { seeds, expected, forbidden } = setUpEverything(web);
@@ -29,7 +29,7 @@ test('a crawl of a web with everything in it ends, captures exactly what it shou
   );
   const captures = await allCaptures(archive);
 
-  await t.test('it captured what the site sends, with the right status, and nothing else', () => {
+  await t.test('it made exactly the expected captures, with the right status', () => {
     const found = captures.map(({ url, status }) => `${status} ${url}`).sort();
     assert.deepEqual(found, [...expected].map(([url, { status }]) => `${status} ${url}`).sort());
   });

@@ -366,7 +366,7 @@ test('a fetch can be aborted even if the server sends faster than its bytes are 
   assert.ok(exchange.kind === 'exchange');
   const body = exchange.body[Symbol.asyncIterator]();
   await body.next();
-  // The next bytes arrive meanwhile.
+  // The next bytes arrive during this wait.
   await new Promise((resolve) => setTimeout(resolve, 50));
   stop.abort(new Error('stopped'));
   await assert.rejects(body.next(), /stopped/);

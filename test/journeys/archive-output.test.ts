@@ -158,7 +158,7 @@ test('a pipe or a device is never replaced by a file, even with --force', async 
   assert.match((await pinakes(at, 'stream', '--out', 'pipe', '--force')).err, /\[FILE_NOT_SEEKABLE\]/);
 });
 
-test('stream refuses a file name of another format, replaces a file only with --force, and reports what it wrote', async (t) => {
+test('stream refuses a file name of another format, replaces a file only with --force, and reports the written bytes', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
   const first = await pinakes(at, 'stream', '--out', 'all.warc.gz');

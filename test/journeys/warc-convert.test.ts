@@ -193,7 +193,7 @@ test('convert never replaces a source or a file that it just wrote, even with --
   assert.equal((await pinakes(at, 'warc', 'convert', '--to', 'warc', '--out', 'all', '.')).code, 2);
 });
 
-test('convert --out keeps the directories below the one that was named', async (t) => {
+test('convert --out keeps the directories below the named directory', async (t) => {
   const at = scratch(t);
   for (const directory of ['crawl/x', 'crawl/y']) mkdirSync(join(at, directory), { recursive: true });
   for (const directory of ['x', 'y']) await writeSample(join(at, 'crawl', directory, 's.warc.gz'));

@@ -64,7 +64,7 @@ test('in uncompressed files, index leaves the line ends after a record out of it
   assert.match(line!, new RegExp(`"length": "${places[1]!.length - 4}", "offset": "${places[1]!.offset}"`));
 });
 
-test('index --format cdx11 and cdx9 write their header, bare digests and a dash for what is absent', async (t) => {
+test('index --format cdx11 and cdx9 write their header, bare digests, and a dash for absent values', async (t) => {
   const at = scratch(t);
   const places = await writeSample(join(at, 'demo.warc.gz'));
   const { offset, length } = places[1]!;

@@ -73,7 +73,7 @@ async function documented(port: number, addresses: { uiAddress: string; replayAd
     .replace('http://127.0.0.1:8081', addresses.replayAddress);
 }
 
-/** The text of events up to one that matches. */
+/** Reads events until the text of one matches, and returns the text of all. */
 async function eventsUntil(
   address: string,
   host: string,

@@ -322,7 +322,7 @@ describe('records that must not become revisits', () => {
     assert.deepEqual([...types.values()], ['response', 'response', 'revisit']);
   });
 
-  test('the original of an existing revisit that does not declare a digest and has the one that indexers compute', async () => {
+  test('the original of an existing revisit, found by the digest that indexers compute when the original declares none', async () => {
     const types = await typesAfter(async (sample) => {
       await sample.page({ uri: first, body });
       await sample.page({ uri: second, body, withDigest: false });
