@@ -2,7 +2,7 @@
  * The problems that a verification can find, sorted by code. A problem is data for the caller, with its place and the
  * captures that depend on it.
  */
-import type { FindingLevel } from '../base/index.ts';
+import type { Finding, FindingLevel } from '../base/index.ts';
 
 export type ProblemLevel = FindingLevel;
 
@@ -62,6 +62,12 @@ export type ProblemPlace = {
   readonly segment?: string | undefined;
   readonly offset?: number | undefined;
 };
+
+/** A problem as a finding in a file, by default with the message of the catalogue. */
+export function problemFinding(code: ProblemCode, file: string, offset: number, message?: string): Finding {
+  const { level, says } = PROBLEM_CATALOGUE[code];
+  return { code, level, file, offset, message: message ?? says };
+}
 
 export function verifyProblem(
   code: ProblemCode,

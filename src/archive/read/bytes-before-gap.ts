@@ -3,11 +3,9 @@
  * a bad sector single sectors are read. All readable bytes before the gap are returned. The gap ends at the next
  * readable sector.
  */
-import { READ_CHUNK_BYTES } from '../../base/index.ts';
+import { READ_CHUNK_BYTES, SECTOR_BYTES, sectorRest } from '../../base/index.ts';
 import type { Volume } from '../../volume/index.ts';
 import { ifGiven, isBadSector } from '../damage.ts';
-
-const SECTOR_BYTES = 4096;
 
 export type Gap = { readonly from: number; readonly to: number };
 
@@ -63,7 +61,7 @@ export class BytesBeforeGap implements AsyncIterable<Uint8Array> {
 
   /** The rest of the sector. Undefined when the disk cannot read it. */
   async #sectorAt(offset: number): Promise<Uint8Array | undefined> {
-    const length = Math.min(SECTOR_BYTES - (offset % SECTOR_BYTES), this.#end - offset);
+    const length = Math.min(sectorRest(offset), this.#end - offset);
     const [bytes] = (await ifGiven(this.#volume.read([{ name: this.#name, offset, length }]))) ?? [];
     return bytes;
   }

@@ -18,7 +18,7 @@ import {
   type RecordHead,
   warcFinding,
 } from '../../warc/index.ts';
-import { PROBLEM_CATALOGUE } from '../verify-problem.ts';
+import { problemFinding } from '../verify-problem.ts';
 import { isCaptureType } from './concurrent-records.ts';
 
 type RecordPlace = Pick<Place, 'segment' | 'offset'>;
@@ -45,9 +45,9 @@ export class ContentCheck {
     const verdict = judgeDigests(head, facts, isComplete);
     const fault = isSettled(verdict) ? undefined : await this.#faultOf(place, head, facts, verdict);
     if (fault === undefined) return [];
-    if (fault !== 'content-changed') return [warcFinding(fault, file, place.offset)];
-    const { level, says } = PROBLEM_CATALOGUE[fault];
-    return [{ code: fault, level, file, offset: place.offset, message: says }];
+    return [
+      fault === 'content-changed' ? problemFinding(fault, file, place.offset) : warcFinding(fault, file, place.offset),
+    ];
   }
 
   /** The findings about a record in memory. */

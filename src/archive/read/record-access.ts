@@ -24,7 +24,7 @@ import { type Damage, damageError, damageOf, ifGiven, isBadSector, isDamage } fr
 import { isOwnBeginning } from '../segment/replacement.ts';
 import { codingOfName, type SegmentRegistry } from '../segment/segment-registry.ts';
 import type { VolumeSet } from '../segment/volume-set.ts';
-import { PROBLEM_CATALOGUE } from '../verify-problem.ts';
+import { PROBLEM_CATALOGUE, problemFinding } from '../verify-problem.ts';
 import { BytesBeforeGap } from './bytes-before-gap.ts';
 import { ContentCheck } from './content-check.ts';
 
@@ -321,8 +321,8 @@ export class RecordAccess {
     const isOwn = await this.isOwn(segment);
     const coding = codingOfName(name);
     const lose = (offset: number, code: 'segment-short' | 'segment-unreadable', bytes: number) => {
-      const { level, says } = PROBLEM_CATALOGUE[code];
-      reading.onUnreadable?.({ code, level, file: name, offset, message: `${says}: ${bytes} bytes from here on` });
+      const message = `${PROBLEM_CATALOGUE[code].says}: ${bytes} bytes from here on`;
+      reading.onUnreadable?.(problemFinding(code, name, offset, message));
     };
     for (let at = from; at < end; ) {
       const bytes = new BytesBeforeGap(this.#volumes.get(segment.volume), name, at, end);
@@ -399,9 +399,8 @@ export class RecordAccess {
   /** The damage of a record that is completely unreadable. */
   absenceAt(place: Place, findings: readonly Finding[], url: string | undefined): Damage {
     const { volume, name } = this.#segmentRegistry.get(place.segment);
-    const { level, says } = PROBLEM_CATALOGUE['record-damaged'];
-    const nothing: Finding = { code: 'record-damaged', level, file: name, offset: place.offset, message: says };
-    return damageOf({ volume, name }, findings.length > 0 ? findings : [nothing], url)!;
+    const found = findings.length > 0 ? findings : [problemFinding('record-damaged', name, place.offset)];
+    return damageOf({ volume, name }, found, url)!;
   }
 
   #readingOf(segment: Segment, dictionary: Uint8Array | undefined, options: RecordsOptions): ReadOptions {

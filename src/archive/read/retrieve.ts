@@ -18,7 +18,7 @@ import { urlKey } from '../../url/index.ts';
 import type { HttpHead, RecordHead } from '../../warc/index.ts';
 import { type Damage, damageError } from '../damage.ts';
 import { isStill } from '../revisit/catalog-draft.ts';
-import { PROBLEM_CATALOGUE } from '../verify-problem.ts';
+import { problemFinding } from '../verify-problem.ts';
 import { RecentRecords } from './recent-records.ts';
 import { type OpenedRecord, openedOf, type RecordAccess, releasePayload } from './record-access.ts';
 
@@ -167,8 +167,7 @@ export class Retrieval {
         yield piece;
       }
       if (toHex(fingerprint(digest.finish().bytes)) === name) return;
-      const { level, says } = PROBLEM_CATALOGUE['content-changed'];
-      changed.push({ code: 'content-changed', level, file: '', offset: place.offset, message: says });
+      changed.push(problemFinding('content-changed', '', place.offset));
     }
     return { ...found, payload: hashed(), isSound: false, damage: () => [...damage(), ...changed] };
   }

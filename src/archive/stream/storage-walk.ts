@@ -10,7 +10,7 @@ import type { Segment } from '../../catalog/index.ts';
 import type { ReadingRecord } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { findConcurrent, isCaptureType } from '../read/concurrent-records.ts';
-import { PROBLEM_CATALOGUE } from '../verify-problem.ts';
+import { problemFinding } from '../verify-problem.ts';
 import type { StreamPosition } from './cursor.ts';
 import type { Snapshot, SnapshotSegment } from './snapshot.ts';
 
@@ -132,9 +132,8 @@ export class StorageWalk {
     }
     // In other writers' files NULs are padding, so only the count shows that records are missing.
     if (found < expected && !isDamaged) {
-      const { level } = PROBLEM_CATALOGUE['record-damaged'];
       const message = `${expected - found} of its ${expected} records cannot be found`;
-      onUnreadable({ code: 'record-damaged', level, file: segment.name, offset: 0, message });
+      onUnreadable(problemFinding('record-damaged', segment.name, 0, message));
     }
   }
 
