@@ -85,8 +85,7 @@ type SystemFailure = { readonly code?: unknown; readonly errcode?: unknown; read
  * pass through unchanged.
  */
 export function fileError(cause: unknown, where: string, doing: 'reading' | 'writing' = 'reading'): unknown {
-  // Closing a file after a failure can fail too. The first failure says why.
-  if (cause instanceof SuppressedError) return fileError(cause.suppressed, where, doing);
+  if (cause instanceof SuppressedError) return fileError(firstFailure(cause), where, doing);
   const { code: name, errcode, message } = (cause ?? {}) as SystemFailure;
   if (typeof name !== 'string') return cause;
   const isSqlite = name === 'ERR_SQLITE_ERROR' && typeof errcode === 'number';
@@ -101,6 +100,11 @@ export function fileError(cause: unknown, where: string, doing: 'reading' | 'wri
     ...((isSqlite || NEEDS_DETAIL.has(name)) && { detail: String(message) }),
     cause,
   });
+}
+
+/** The failure of the work when closing its file or database failed too: the first failure says why. */
+export function firstFailure(error: unknown): unknown {
+  return error instanceof SuppressedError ? firstFailure(error.suppressed) : error;
 }
 
 /** Reads a file. A failure of the file system becomes an error that names the file. */

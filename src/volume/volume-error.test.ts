@@ -28,6 +28,11 @@ test('the code of a system failure says whether a retry can help', () => {
   assert.equal((volumeError(system('EACCES'), 'x', 'reading') as PinakesError).code, 'FILE_UNREADABLE');
 });
 
+test('a failure to close a file does not hide the failure before it', () => {
+  const both = new SuppressedError(system('EIO'), system('ENOSPC'));
+  assert.equal((volumeError(both, 'x', 'writing') as PinakesError).code, 'DISK_FULL');
+});
+
 test('other errors pass unchanged', () => {
   const bug = new AssertionError('a bug');
   const known = new PinakesError('OBJECT_MOVED');

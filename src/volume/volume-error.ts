@@ -3,7 +3,7 @@
  * that may pass are VOLUME_IO, DISK_FULL or VOLUME_MISSING. Failures that a person must fix (permissions, a file system
  * mounted read-only, a file too large for it) have codes of their own.
  */
-import { type ErrorCode, PinakesError } from '../base/index.ts';
+import { type ErrorCode, firstFailure, PinakesError } from '../base/index.ts';
 
 export type Doing = 'reading' | 'writing';
 
@@ -36,7 +36,8 @@ export function closedError(volume: string): PinakesError {
 }
 
 /** Turns a failure of the system into an error of the volume. Other errors pass unchanged. */
-export function volumeError(cause: unknown, where: string, doing: Doing): unknown {
+export function volumeError(thrown: unknown, where: string, doing: Doing): unknown {
+  const cause = firstFailure(thrown);
   const system = systemCode(cause);
   if (system === undefined) return cause;
   const entry = Object.hasOwn(CODES, system) ? CODES[system]! : 'VOLUME_IO';

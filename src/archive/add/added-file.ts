@@ -406,7 +406,7 @@ export class AddedFile implements StepSource {
     }
   }
 
-  /** Fails if a record that was whole when it was found is no longer whole, because a sector has gone bad since. */
+  /** Fails if a sector of a record has become unreadable since the scan read the record. */
   #assertAsFound({ tail }: ReadingRecord, { isComplete }: RecordFacts): void {
     if (isComplete && !tail?.isComplete) throw this.#changed();
   }

@@ -2,12 +2,13 @@
  * Failures of LevelDB as errors with a code. Failures that come neither from LevelDB nor from the file system pass
  * through unchanged.
  */
-import { fileError, PinakesError } from '../../base/index.ts';
+import { fileError, firstFailure, PinakesError } from '../../base/index.ts';
 import { DamagedRow } from '../row-bytes.ts';
 
 type Failure = { readonly code?: unknown; readonly message?: unknown; readonly cause?: unknown };
 
-export function levelError(error: unknown, where: string): unknown {
+export function levelError(thrown: unknown, where: string): unknown {
+  const error = firstFailure(thrown);
   if (error instanceof PinakesError) return error;
   if (error instanceof DamagedRow) {
     return new PinakesError('CATALOG_DAMAGED', { where, detail: error.message, cause: error });
