@@ -52,9 +52,17 @@ export type Block = {
   readonly references: number;
 };
 
-export type SegmentState = 'open' | 'sealed';
+/** The state of a segment. A sealing segment has a fixed list of parts, and takes no more records (H1). */
+export type SegmentState = 'open' | 'sealing' | 'sealed';
+
+/** A segment whose records are in a segment that replaced it (K1, R4). */
+export type RootSegment = { readonly name: string; readonly sequence: number };
+
+/** An object with some of the bytes of an open segment, on volumes of immutable objects. */
+export type SegmentPart = { readonly name: string; readonly offset: number };
 
 export type Segment = {
+  /** A shorthand of this catalog. Outside of the catalog's process a segment is known by its name. */
   readonly number: number;
   readonly volume: string;
   readonly name: string;
@@ -63,8 +71,18 @@ export type Segment = {
   /** The length of the segment up to which its records are in the catalog. */
   readonly bytes: number;
   readonly records: number;
-  /** Bytes of records that were deleted and not yet compacted away. */
+  /** Bytes of records that were deleted and not yet compacted away. The catalog counts them. */
   readonly deadBytes: number;
+  /** Its place in the order of all segments, dealt when it was listed (R4). Outlives a rebuild. Absent: its number. */
+  readonly sequence?: number;
+  /** The segments that its records were first written to. Absent: its own. */
+  readonly roots?: readonly RootSegment[];
+  /** The lease under which it is written. */
+  readonly lease?: Lease;
+  /** The id of the last commit that moved its length (C4). */
+  readonly lastCommit?: string;
+  /** Its parts in order, as committed. Absent on volumes that append. */
+  readonly parts?: readonly SegmentPart[];
 };
 
 /**
@@ -108,6 +126,133 @@ export type CatalogBatch = {
    */
   readonly durable?: boolean;
 };
+
+/** What the caller of `listSegment` decides. */
+export type NewSegment = Pick<Segment, 'volume' | 'name' | 'collection'> & {
+  readonly roots?: readonly RootSegment[];
+  /** The sequence number that the segment's own warcinfo gives. Without it the catalog deals the next. */
+  readonly sequence?: number | undefined;
+};
+
+/**
+ * The right to change what a name stands for: a writer's segments, compaction of a volume, the collector. A newer epoch
+ * fences the former holder, and a new incarnation fences every lease of the catalog's former lives (C1, R2).
+ */
+export type Lease = { readonly name: string; readonly epoch: number; readonly incarnation: number };
+
+export type LeaseRow = Lease & {
+  /** The process, for people: host, process number, purpose. */
+  readonly holder: string;
+  /** Undefined where a lease does not end by time. */
+  readonly expires: EpochMs | undefined;
+  readonly isLiving: boolean;
+};
+
+/** Bytes that identify a capture for good, deleted ones included (C5). 16 bytes of a SHA-256. */
+export type Mark = Uint8Array;
+
+/** A content that a commit adds, held by a record of the same commit. */
+export type NewBlock = Pick<Block, 'key' | 'size' | 'holder'>;
+
+/** A capture that a commit adds. With a mark, the commit checks that the archive neither has nor had the capture. */
+export type NewCapture = { readonly capture: Capture; readonly mark?: Mark | undefined };
+
+/** A record whose capture was deleted and that is still in its segment. */
+export type DeadRecord = { readonly offset: number; readonly length: number; readonly block: BlockKey | undefined };
+
+/** A full record whose content another record holds, because its writer lost a race (I12). */
+export type SurplusRecord = { readonly offset: number; readonly block: BlockKey };
+
+/** A content or a URL that may not come back (D3). */
+export type Bar =
+  | { readonly kind: 'content'; readonly digest: Uint8Array }
+  | { readonly kind: 'url'; readonly urlKey: UrlKey };
+
+/**
+ * A change of a segment's row. The row is compared with `from`: if it differs, nothing of the group is committed
+ * (`fenced`). `to` undefined removes the row, with its dead and surplus records.
+ */
+export type SegmentChange = {
+  readonly number: number;
+  readonly from: Pick<Segment, 'state' | 'bytes' | 'volume'>;
+  readonly to:
+    | Partial<Pick<Segment, 'state' | 'bytes' | 'records' | 'volume' | 'parts' | 'roots' | 'lease'>>
+    | undefined;
+};
+
+/**
+ * Changes that are made together or not at all. Checks come first, in the order of this type; if one fails, nothing is
+ * changed and the outcome says which. Then removals, moves and additions.
+ */
+export type CommitGroup = {
+  /**
+   * Identifies the commit in the rows of the segments that it moves (C4). If a row has this id already, the group was
+   * committed before, and the outcome is the first one as far as it can be told: `committed`.
+   */
+  readonly id?: string;
+  /** The lease of the caller. Without one, the caller is the process that owns an embedded catalog. */
+  readonly lease?: Lease | undefined;
+  /**
+   * The number of batches when the caller made its look-ups. If the catalog has made no other commit since, what it
+   * answered still holds, and a catalog may skip the checks of referents, marks, bars and deletions.
+   */
+  readonly seen?: number | undefined;
+  readonly segments?: readonly SegmentChange[];
+  /** Contents that revisits of this group refer to, with the holders that the revisits name (C3). */
+  readonly referents?: readonly Pick<Block, 'key' | 'holder'>[];
+  /** Captures to delete, each with its mark. One that is not at its place any more makes the outcome `moved`. */
+  readonly deletions?: readonly { readonly capture: Capture; readonly mark: Mark }[];
+  /** Marks of captures that were deleted before the catalog could know them, as in a rebuild. */
+  readonly deletedMarks?: readonly Mark[];
+  readonly bars?: readonly Bar[];
+  /**
+   * Records that were rewritten. A capture that is not at `from` any more was deleted since: the record at `to` is
+   * entered as dead (K1).
+   */
+  readonly moves?: readonly { readonly from: Capture; readonly to: Capture }[];
+  /** Holders that moved. One that is not at `from` any more stays where it is. */
+  readonly holderMoves?: readonly { readonly key: BlockKey; readonly from: Place; readonly to: Place }[];
+  /** Adds blocks that are absent. The outcome names the others as lost, and their records become surplus. */
+  readonly blocks?: readonly NewBlock[];
+  readonly captures?: readonly NewCapture[];
+  /** Captures without a deletion, for corrections by a heal. Missing ones are ignored. */
+  readonly removeCaptures?: readonly Capture[];
+  readonly dead?: readonly (DeadRecord & { readonly segment: number })[];
+  /** Surplus records that are surplus no longer. */
+  readonly removeSurplus?: readonly { readonly segment: number; readonly offset: number }[];
+  /** Removes blocks to which no capture refers. Others stay. */
+  readonly sweep?: readonly BlockKey[];
+  /** Keeps blocks to which no capture refers any more, while an unread segment may refer to them. */
+  readonly keepsUnreferenced?: boolean;
+  readonly aliases?: readonly Alias[];
+  readonly removeAliases?: readonly Alias[];
+  readonly putNotes?: Readonly<Record<string, string>>;
+  readonly removeNotes?: readonly string[];
+  /**
+   * Whether this commit, and every commit before it, must survive power loss when the call returns. Stores need not,
+   * because the segments are the truth. A group that removes, seals, swaps or bars is always durable (R2).
+   */
+  readonly durable?: boolean;
+};
+
+export type CommitOutcome =
+  | {
+      readonly kind: 'committed';
+      /** Blocks of the group that were there already, as the catalog has them. */
+      readonly lost: readonly Block[];
+      /** How many blocks lost their last reference and were removed. */
+      readonly freed: number;
+    }
+  /** The lease has ended or was taken over, or a segment's row is not as expected. The writer gives its segments up. */
+  | { readonly kind: 'fenced'; readonly why: 'lease' | 'segment' }
+  /** These contents are gone or have other holders. The group must be made again (C3). */
+  | { readonly kind: 'stale'; readonly blocks: readonly BlockKey[] }
+  /** The archive has these captures of the group, or had them and deleted them (C5); indexes into `captures`. */
+  | { readonly kind: 'known'; readonly captures: readonly number[]; readonly deleted: readonly number[] }
+  /** These captures may not come back (D3); indexes into `captures`. */
+  | { readonly kind: 'barred'; readonly captures: readonly number[] }
+  /** These captures to delete are not where they were seen; indexes into `deletions`. */
+  | { readonly kind: 'moved'; readonly captures: readonly number[] };
 
 /** Captures of a key at a time or, with `timeTo`, in a range of times, both ends inclusive. */
 export type CaptureQuestion = Pick<Capture, 'urlKey' | 'time'> & {
@@ -228,4 +373,58 @@ export interface Catalog extends CatalogView {
    */
   clear(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Answers that the ledger needs besides those of every view. */
+export interface SharedCatalogView extends CatalogView {
+  segment(number: number): Promise<Segment | undefined>;
+  segmentByName(name: string): Promise<Segment | undefined>;
+  /** For each mark, whether its capture was deleted. */
+  findDeleted(marks: readonly Mark[]): Promise<boolean[]>;
+  /** For each capture, whether its content or its URL is barred. */
+  findBarred(captures: readonly Pick<Capture, 'urlKey' | 'block'>[]): Promise<boolean[]>;
+  bars(): Promise<Bar[]>;
+  /** The dead records of a segment, in order of offset. */
+  deadRecords(segment: number): Promise<DeadRecord[]>;
+  /** The surplus records of a segment, in order of offset. */
+  surplusRecords(segment: number): Promise<SurplusRecord[]>;
+}
+
+/**
+ * A catalog that many writers share. Every change is a commit with checks, so that writers need not know of one
+ * another.
+ */
+export interface SharedCatalog extends Catalog, SharedCatalogView {
+  /**
+   * Makes the changes of a group, all of them or none. A retryable error means that it is not known which: the same
+   * group with the same id may be committed again (C4).
+   */
+  commit(group: CommitGroup): Promise<CommitOutcome>;
+  /**
+   * Enters an open, empty segment before anything is written to its name (P3), and deals its numbers. Asked again with
+   * the same name and lease, it gives the same row. Undefined: the lease is fenced, or another writer has the name.
+   */
+  listSegment(segment: NewSegment, lease?: Lease): Promise<Segment | undefined>;
+  /** The number of a collection, dealt if the collection is new. */
+  collectionNumber(name: string): Promise<number>;
+  /**
+   * Takes a lease with the next epoch, which fences its former holder. Undefined while the former holder is living.
+   * Without a life the lease does not end by time.
+   */
+  takeLease(name: string, holder: string, lifeMs?: number): Promise<Lease | undefined>;
+  /** Extends a lease. False: it was lost. */
+  renewLease(lease: Lease, lifeMs: number): Promise<boolean>;
+  /** Ends a lease at once, so that others may heal what it left. */
+  endLease(lease: Lease): Promise<void>;
+  leases(): Promise<LeaseRow[]>;
+  /** The number of this life of the catalog (R2). */
+  incarnation(): Promise<number>;
+  /**
+   * Begins another life after a rebuild, a restore or a failover: all leases end. Until `adopted`, nothing may be
+   * deleted, barred, compacted or collected.
+   */
+  beginIncarnation(incarnation: number): Promise<void>;
+  adopted(lease: Lease): Promise<boolean>;
+  isAdopting(): Promise<boolean>;
+  view(): Promise<SharedCatalogView & AsyncDisposable>;
 }
