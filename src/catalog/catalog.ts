@@ -148,14 +148,24 @@ export type LeaseRow = Lease & {
   readonly isLiving: boolean;
 };
 
+/** The lease of the process that adopts what is in the volumes after a catalog was lost or went back (R2). */
+export const ADOPTION_LEASE = 'adoption';
+
 /** Bytes that identify a capture for good, deleted ones included (C5). 16 bytes of a SHA-256. */
 export type Mark = Uint8Array;
 
-/** A content that a commit adds, held by a record of the same commit. */
-export type NewBlock = Pick<Block, 'key' | 'size' | 'holder'>;
+/**
+ * The content of a full record of the commit. `isSpare`: the archive has the content, and the record is kept in full on
+ * purpose, for example because a revisit would be larger. It becomes the holder only if the block is gone.
+ */
+export type NewBlock = Pick<Block, 'key' | 'size' | 'holder'> & { readonly isSpare?: boolean };
 
-/** A capture that a commit adds. With a mark, the commit checks that the archive neither has nor had the capture. */
-export type NewCapture = { readonly capture: Capture; readonly mark?: Mark | undefined };
+/**
+ * A capture that a commit adds. With marks, the commit checks that the archive does not have the capture and that none
+ * of its marks was deleted (C5). A revisit of another crawler has two marks, one without its content, since the content
+ * may not have been known when the revisit was deleted.
+ */
+export type NewCapture = { readonly capture: Capture; readonly marks?: readonly Mark[] | undefined };
 
 /** A record whose capture was deleted and that is still in its segment. */
 export type DeadRecord = { readonly offset: number; readonly length: number; readonly block: BlockKey | undefined };
@@ -218,6 +228,7 @@ export type CommitGroup = {
   /** Captures without a deletion, for corrections by a heal. Missing ones are ignored. */
   readonly removeCaptures?: readonly Capture[];
   readonly dead?: readonly (DeadRecord & { readonly segment: number })[];
+  readonly surplus?: readonly (SurplusRecord & { readonly segment: number })[];
   /** Surplus records that are surplus no longer. */
   readonly removeSurplus?: readonly { readonly segment: number; readonly offset: number }[];
   /** Removes blocks to which no capture refers. Others stay. */
@@ -243,8 +254,11 @@ export type CommitOutcome =
       /** How many blocks lost their last reference and were removed. */
       readonly freed: number;
     }
-  /** The lease has ended or was taken over, or a segment's row is not as expected. The writer gives its segments up. */
-  | { readonly kind: 'fenced'; readonly why: 'lease' | 'segment' }
+  /**
+   * The lease has ended or was taken over, or a segment's row is not as expected: the writer gives its segments up. Or
+   * the catalog is being adopted, and the group deletes, bars, swaps or removes.
+   */
+  | { readonly kind: 'fenced'; readonly why: 'lease' | 'segment' | 'adopting' }
   /** These contents are gone or have other holders. The group must be made again (C3). */
   | { readonly kind: 'stale'; readonly blocks: readonly BlockKey[] }
   /** The archive has these captures of the group, or had them and deleted them (C5); indexes into `captures`. */
@@ -394,7 +408,7 @@ export interface SharedCatalogView extends CatalogView {
  * A catalog that many writers share. Every change is a commit with checks, so that writers need not know of one
  * another.
  */
-export interface SharedCatalog extends Catalog, SharedCatalogView {
+export interface SharedCatalog extends Omit<Catalog, 'write' | 'view'>, SharedCatalogView {
   /**
    * Makes the changes of a group, all of them or none. A retryable error means that it is not known which: the same
    * group with the same id may be committed again (C4).
@@ -420,11 +434,12 @@ export interface SharedCatalog extends Catalog, SharedCatalogView {
   /** The number of this life of the catalog (R2). */
   incarnation(): Promise<number>;
   /**
-   * Begins another life after a rebuild, a restore or a failover: all leases end. Until `adopted`, nothing may be
-   * deleted, barred, compacted or collected.
+   * Begins another life after a rebuild, a restore or a failover: all leases end. Until `endAdoption`, a group that
+   * deletes, bars, swaps or removes needs the lease ADOPTION_LEASE.
    */
   beginIncarnation(incarnation: number): Promise<void>;
-  adopted(lease: Lease): Promise<boolean>;
+  /** Ends the adoption. False: the lease is fenced. */
+  endAdoption(lease: Lease): Promise<boolean>;
   isAdopting(): Promise<boolean>;
   view(): Promise<SharedCatalogView & AsyncDisposable>;
 }

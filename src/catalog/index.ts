@@ -4,6 +4,7 @@
  */
 export { compareBlockKeys } from './block-order.ts';
 export {
+  ADOPTION_LEASE,
   type Alias,
   type Bar,
   type Block,
@@ -43,3 +44,4 @@ export {
 export { openLevelCatalog, removeLevelCatalog } from './level/level-catalog.ts';
 export { checkDatabaseFiles } from './level/level-files.ts';
 export { MemoryCatalog } from './memory-catalog.ts';
+export { type SavedCatalog, SharedMemoryCatalog } from './shared-memory-catalog.ts';

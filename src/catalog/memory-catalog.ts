@@ -29,7 +29,8 @@ import { sideOf } from './level/capture-bounds.ts';
 
 const PAGE_SIZE = 1000;
 
-type Contents = {
+/** The rows of a catalog in memory. */
+export type MemoryContents = {
   readonly captures: Map<string, Capture>;
   readonly blocks: Map<string, Block>;
   readonly segments: Map<number, Segment>;
@@ -37,10 +38,10 @@ type Contents = {
   readonly notes: Map<string, string>;
 };
 
-class MemoryView implements CatalogView {
-  protected contents: Contents;
+export class MemoryView implements CatalogView {
+  protected contents: MemoryContents;
 
-  constructor(contents: Contents) {
+  constructor(contents: MemoryContents) {
     this.contents = contents;
   }
 
@@ -170,7 +171,7 @@ export class MemoryCatalog extends MemoryView implements Catalog {
 
   async view(): Promise<CatalogView & AsyncDisposable> {
     const { captures, blocks, segments, aliases, notes } = this.contents;
-    const frozen: Contents = {
+    const frozen: MemoryContents = {
       captures: new Map(captures),
       blocks: new Map(blocks),
       segments: new Map(segments),
@@ -194,7 +195,7 @@ export class MemoryCatalog extends MemoryView implements Catalog {
   async close(): Promise<void> {}
 }
 
-function emptyContents(): Contents {
+function emptyContents(): MemoryContents {
   return { captures: new Map(), blocks: new Map(), segments: new Map(), aliases: new Map(), notes: new Map() };
 }
 
@@ -212,19 +213,19 @@ function assertBatch(batch: CatalogBatch): void {
   }
 }
 
-function captureId({ urlKey, time, place }: Capture): string {
+export function captureId({ urlKey, time, place }: Capture): string {
   return `${time} ${place.segment} ${place.offset} ${urlKey}`;
 }
 
-function blockId(key: BlockKey): string {
+export function blockId(key: BlockKey): string {
   return `${toHex(key.digest)}~${key.overflow}`;
 }
 
-function aliasId(alias: Alias): string {
+export function aliasId(alias: Alias): string {
   return `${toHex(aliasStart(alias.declared))} ${blockId(alias.block)}`;
 }
 
-function ownKey(key: BlockKey): BlockKey {
+export function ownKey(key: BlockKey): BlockKey {
   return { digest: copyOf(key.digest), overflow: key.overflow };
 }
 
