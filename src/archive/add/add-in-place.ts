@@ -13,6 +13,7 @@ import { createHash } from 'node:crypto';
 import { basename, resolve } from 'node:path';
 import { type Finding, fileError, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
+import { ARCHIVE_FIELDS, isUndated, type RecordFacts, ScanFacts } from '../../ledger/index.ts';
 import type { LinkedVolume } from '../../volume/index.ts';
 import {
   notArchiveFile,
@@ -24,7 +25,6 @@ import {
 } from '../../warc/index.ts';
 import { inSegment } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
-import { ARCHIVE_FIELDS, isUndated, type RecordFacts, ScanFacts } from '../record-facts.ts';
 import { OddCounter } from '../segment/odd-records.ts';
 import { Registrar } from '../write/registrar.ts';
 import { workersFor } from './add-input.ts';

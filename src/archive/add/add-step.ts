@@ -7,15 +7,6 @@
 import { assert, equal } from '../../base/index.ts';
 import type { BlockKey, Place } from '../../catalog/index.ts';
 import {
-  type Field,
-  fieldsOf,
-  isWorthRevisit,
-  type NewRecord,
-  SOURCE_DATE_FIELD,
-  UNSHARED_BYTES_MAX,
-} from '../../warc/index.ts';
-import type { OpenedArchive } from '../opened-archive.ts';
-import {
   CAPTURE_ID_FIELD,
   CONTENT_FIELD,
   captureIdOf,
@@ -24,7 +15,16 @@ import {
   OVERFLOW_FIELD,
   type RecordFacts,
   type ScanFacts,
-} from '../record-facts.ts';
+} from '../../ledger/index.ts';
+import {
+  type Field,
+  fieldsOf,
+  isWorthRevisit,
+  type NewRecord,
+  SOURCE_DATE_FIELD,
+  UNSHARED_BYTES_MAX,
+} from '../../warc/index.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
 import { blockId } from '../revisit/catalog-draft.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
 import { countOdd, OddCounter } from '../segment/odd-records.ts';

@@ -7,9 +7,9 @@
  * same commit. So an interrupted add continues after the last committed step.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
+import { ARCHIVE_FIELDS, CARRIED_FIELDS } from '../../ledger/index.ts';
 import { notArchiveFile, scanFiles, warcFinding } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
-import { ARCHIVE_FIELDS, CARRIED_FIELDS } from '../record-facts.ts';
 import { type AddOptions, type AddReport, emptyReport } from './add-report.ts';
 import { AddedFile } from './added-file.ts';
 import type { FileSamples } from './file-samples.ts';

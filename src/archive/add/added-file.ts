@@ -6,6 +6,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { fileError, fromLatin1, PinakesError } from '../../base/index.ts';
+import { CAPTURE_ID_FIELD, captureIdOf, type RecordFacts, ScanFacts } from '../../ledger/index.ts';
 import {
   type Coding,
   convertArcHead,
@@ -25,7 +26,6 @@ import {
 } from '../../warc/index.ts';
 import { deletedFrom } from '../deletion-count.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
-import { CAPTURE_ID_FIELD, captureIdOf, type RecordFacts, ScanFacts } from '../record-facts.ts';
 import type { Referent } from '../revisit/referent.ts';
 import { oneLine, repointed } from '../revisit/repointed.ts';
 import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';

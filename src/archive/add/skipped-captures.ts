@@ -5,7 +5,7 @@
  * with the captures of the same URI and date. A record that belongs to an added capture, or may belong to one, is never
  * skipped.
  */
-import type { RecordFacts } from '../record-facts.ts';
+import type { RecordFacts } from '../../ledger/index.ts';
 import { visitOf } from './visit.ts';
 
 /** Captures that records may go with: their ids, the ids that they name, and their visits. */

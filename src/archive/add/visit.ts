@@ -5,7 +5,7 @@
  * The records of a visit are kept in one segment, because compaction looks only there for the records that go with a
  * deleted capture (I6).
  */
-import type { RecordFacts } from '../record-facts.ts';
+import type { RecordFacts } from '../../ledger/index.ts';
 
 export function visitOf({ date, url }: Pick<RecordFacts, 'date' | 'url'>): string {
   return `${date} ${url}`;

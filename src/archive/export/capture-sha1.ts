@@ -4,9 +4,9 @@
  */
 import { formatDigest, PinakesError, RunningDigest } from '../../base/index.ts';
 import type { Block, Capture } from '../../catalog/index.ts';
+import { DECLARED_FIELD } from '../../ledger/index.ts';
 import { cdxDigest } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
-import { DECLARED_FIELD } from '../record-facts.ts';
 
 const HEADS_AT_ONCE = 64;
 

@@ -10,6 +10,7 @@
 import { basename } from 'node:path';
 import { assert, EMPTY, type Finding, PinakesError, parseDigest } from '../../base/index.ts';
 import type { BlockKey, Segment } from '../../catalog/index.ts';
+import { CAPTURE_ID_FIELD } from '../../ledger/index.ts';
 import {
   BlockScanner,
   fieldsOf,
@@ -25,7 +26,6 @@ import {
 import { damageError, damageOf } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { isCaptureType, visitOf } from '../read/concurrent-records.ts';
-import { CAPTURE_ID_FIELD } from '../record-facts.ts';
 import { fullRecord, isHttpType, messageBlock, promotedHttpHead } from '../revisit/promoted.ts';
 import { repointed } from '../revisit/repointed.ts';
 import { isOwnBeginning, replacedFields } from '../segment/replacement.ts';

@@ -13,9 +13,9 @@
  */
 import { assert, type Finding, PinakesError } from '../../base/index.ts';
 import type { BlockKey, Capture, Place, Segment } from '../../catalog/index.ts';
+import { findCapturesOf, type RecordFacts } from '../../ledger/index.ts';
 import { ifGiven } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
-import { findCapturesOf, type RecordFacts } from '../record-facts.ts';
 import type { CatalogDraft } from '../revisit/catalog-draft.ts';
 import { formatClues, unresolvedNote, unresolvedNotesOf } from '../revisit/revisit-clues.ts';
 import { OddCounter, oddNote } from '../segment/odd-records.ts';

@@ -9,6 +9,7 @@
  */
 import { type Finding, parseRecordDate } from '../../base/index.ts';
 import { type Capture, compareBlockKeys, type Segment } from '../../catalog/index.ts';
+import { factsOfRecord, findCapturesIn, type RecordFacts } from '../../ledger/index.ts';
 import { urlKey } from '../../url/index.ts';
 import {
   BlockScanner,
@@ -21,7 +22,6 @@ import {
 import { inSegment } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { releasePayload } from '../read/record-access.ts';
-import { factsOfRecord, findCapturesIn, type RecordFacts } from '../record-facts.ts';
 import { blockId } from '../revisit/catalog-draft.ts';
 import { type Problem, type ProblemCode, verifyProblem } from '../verify-problem.ts';
 

@@ -6,8 +6,8 @@
  * records on either side are searched, and memory does not grow with the segment (I9).
  */
 import type { Finding } from '../../base/index.ts';
+import { CAPTURE_ID_FIELD } from '../../ledger/index.ts';
 import type { ReadingRecord, RecordHead } from '../../warc/index.ts';
-import { CAPTURE_ID_FIELD } from '../record-facts.ts';
 
 const WINDOW_RECORDS = 10_000;
 

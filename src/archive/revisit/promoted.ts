@@ -2,6 +2,7 @@
  * Promotion of a revisit: it is written anew as a full record, with its own head and the payload of the former holder.
  */
 import type { BlockKey } from '../../catalog/index.ts';
+import { CAPTURE_ID_FIELD, CARRIED_FIELDS, DECLARED_FIELD, OVERFLOW_FIELD } from '../../ledger/index.ts';
 import {
   type Field,
   type HttpHead,
@@ -10,7 +11,6 @@ import {
   SOURCE_DATE_FIELD,
   type StreamedBlock,
 } from '../../warc/index.ts';
-import { CAPTURE_ID_FIELD, CARRIED_FIELDS, DECLARED_FIELD, OVERFLOW_FIELD } from '../record-facts.ts';
 
 /** Fields of a revisit that stay true for the full record. */
 const KEPT_FIELDS = new Set([...CARRIED_FIELDS, DECLARED_FIELD, SOURCE_DATE_FIELD]);

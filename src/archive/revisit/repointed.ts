@@ -1,7 +1,7 @@
 /** The fields of a revisit whose holder changed, with references to the new holder. */
 import { parseDigest } from '../../base/index.ts';
+import { CAPTURE_ID_FIELD, CONTENT_FIELD, DECLARED_FIELD } from '../../ledger/index.ts';
 import { type Field, type RecordHead, revisitProfileOf, soundFields } from '../../warc/index.ts';
-import { CAPTURE_ID_FIELD, CONTENT_FIELD, DECLARED_FIELD } from '../record-facts.ts';
 import type { Referent } from './referent.ts';
 
 const REPLACED_FIELDS = new Set([

@@ -8,8 +8,8 @@
  */
 import type { EpochMs } from '../../base/index.ts';
 import type { Place } from '../../catalog/index.ts';
+import type { RecordFacts } from '../../ledger/index.ts';
 import { urlKey } from '../../url/index.ts';
-import type { RecordFacts } from '../record-facts.ts';
 
 /** What a revisit says about its content. */
 export type RevisitClues = Pick<

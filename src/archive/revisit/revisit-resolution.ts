@@ -22,9 +22,9 @@ import {
   utf8,
 } from '../../base/index.ts';
 import { type BlockKey, type Capture, type CatalogView, compareBlockKeys, rangeOfKey } from '../../catalog/index.ts';
+import { recordHash } from '../../ledger/index.ts';
 import { type UrlKey, urlKey } from '../../url/index.ts';
 import { revisitProfileOf } from '../../warc/index.ts';
-import { recordHash } from '../record-facts.ts';
 import { type CatalogDraft, parseBlockId } from './catalog-draft.ts';
 import type { ResolutionFilter } from './resolution-filter.ts';
 import type { RevisitClues } from './revisit-clues.ts';

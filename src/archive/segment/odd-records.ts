@@ -10,7 +10,7 @@
  * a rebuild counts again.
  */
 import type { CatalogView } from '../../catalog/index.ts';
-import { isUndated, type RecordFacts } from '../record-facts.ts';
+import { isUndated, type RecordFacts } from '../../ledger/index.ts';
 
 const NOTE = 'odd:';
 const PREFIX = 'odd-';

@@ -6,10 +6,10 @@
  * payload is looked up in the catalog, since a revisit does not contain its payload.
  */
 import type { CaptureKind, CatalogView, Segment } from '../../catalog/index.ts';
+import { CAPTURE_ID_FIELD, recordHash } from '../../ledger/index.ts';
 import { isInRanges, urlKey } from '../../url/index.ts';
 import type { RecordHead } from '../../warc/index.ts';
 import { isCaptureType } from '../read/concurrent-records.ts';
-import { CAPTURE_ID_FIELD, recordHash } from '../record-facts.ts';
 import { keyRanges, type Selection } from '../selection.ts';
 import type { StreamedRecord } from './streamed-record.ts';
 

@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import type { IdSource } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
+import { CAPTURE_ID_FIELD, captureIdOf } from '../../ledger/index.ts';
 import {
   convertArcHead,
   type Field,
@@ -16,7 +17,6 @@ import {
   soundFields,
   soundVersion,
 } from '../../warc/index.ts';
-import { CAPTURE_ID_FIELD, captureIdOf } from '../record-facts.ts';
 import { oneLine } from '../revisit/repointed.ts';
 import { Spool } from '../write/spool.ts';
 

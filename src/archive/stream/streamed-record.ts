@@ -1,6 +1,7 @@
 /** A record in a stream: its head, and its block, which can be read once. */
 import { bareMime, type Finding } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
+import { CAPTURE_ID_FIELD, recordHash } from '../../ledger/index.ts';
 import {
   BlockScanner,
   type DecodedRecord,
@@ -11,7 +12,6 @@ import {
 } from '../../warc/index.ts';
 import { type Damage, damageOf } from '../damage.ts';
 import { payloadOfBlock } from '../read/block-payload.ts';
-import { CAPTURE_ID_FIELD, recordHash } from '../record-facts.ts';
 
 /** How a record ends in its segment. Known after the record was read. */
 type Ending = Pick<RecordTail, 'length' | 'isComplete' | 'isTorn'>;

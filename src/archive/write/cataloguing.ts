@@ -4,10 +4,10 @@
  */
 import type { Finding } from '../../base/index.ts';
 import type { Catalog, Segment } from '../../catalog/index.ts';
+import { factsOfRecord, type RecordFacts } from '../../ledger/index.ts';
 import { BlockScanner, digestMismatches, readRecords, verdictScanOptions, warcFinding } from '../../warc/index.ts';
 import { inSegment } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
-import { factsOfRecord, type RecordFacts } from '../record-facts.ts';
 import { CatalogDraft, UNSWEPT_NOTE } from '../revisit/catalog-draft.ts';
 import { countOdd, OddCounter } from '../segment/odd-records.ts';
 import { Registrar } from './registrar.ts';

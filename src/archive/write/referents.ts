@@ -6,8 +6,8 @@
  */
 import { type Digest, formatDigest, parseDigest } from '../../base/index.ts';
 import type { Place } from '../../catalog/index.ts';
+import type { RecordFacts } from '../../ledger/index.ts';
 import type { RecordAccess } from '../read/record-access.ts';
-import type { RecordFacts } from '../record-facts.ts';
 import type { SegmentRegistry } from '../segment/segment-registry.ts';
 
 /** The facts that revisits need about a record that holds their content. */

@@ -8,7 +8,7 @@
  */
 import { assert, copyOf, type Digest, equal, isDigestOfNothing, parseDigest } from '../../base/index.ts';
 import type { BlockKey, Capture, CaptureKind, CatalogView, Place } from '../../catalog/index.ts';
-import { findCapturesIn, findCapturesOf, type RecordFacts } from '../record-facts.ts';
+import { findCapturesIn, findCapturesOf, type RecordFacts } from '../../ledger/index.ts';
 import { type CatalogDraft, parseBlockId } from '../revisit/catalog-draft.ts';
 import { KnownCaptures } from '../revisit/known-captures.ts';
 import { formatClues, unresolvedNote } from '../revisit/revisit-clues.ts';

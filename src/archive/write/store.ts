@@ -14,6 +14,7 @@
 import { sep } from 'node:path';
 import { bareMime, type EpochMs, formatW3cDate, PinakesError, toHex } from '../../base/index.ts';
 import type { Block, BlockKey, Capture, Place } from '../../catalog/index.ts';
+import { CONTENT_FIELD, OVERFLOW_FIELD, recordHash } from '../../ledger/index.ts';
 import { urlKey } from '../../url/index.ts';
 import {
   type Field,
@@ -34,7 +35,6 @@ import {
 } from '../../warc/index.ts';
 import { type ContentKey, formatContentKey } from '../content-key.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
-import { CONTENT_FIELD, OVERFLOW_FIELD, recordHash } from '../record-facts.ts';
 import { blockId, type CatalogDraft } from '../revisit/catalog-draft.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
 import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';
