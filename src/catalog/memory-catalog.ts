@@ -23,9 +23,9 @@ import {
   type Segment,
   type Totals,
 } from './catalog.ts';
+import { ALIAS_CANDIDATES_MAX, declaredStart } from './declared-digest.ts';
 import { compareRowsOfKeys } from './key-order.ts';
-import { ALIAS_CANDIDATES_MAX, aliasStart } from './level/alias-key.ts';
-import { sideOf } from './level/capture-bounds.ts';
+import { sideOf } from './key-range.ts';
 
 const PAGE_SIZE = 1000;
 
@@ -57,8 +57,8 @@ export class MemoryView implements CatalogView {
   async findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]> {
     const aliases = [...this.contents.aliases.values()];
     return declared.map((digest) => {
-      const start = aliasStart(digest);
-      const found = aliases.filter((alias) => compare(aliasStart(alias.declared), start) === 0);
+      const start = declaredStart(digest);
+      const found = aliases.filter((alias) => compare(declaredStart(alias.declared), start) === 0);
       const keys = found.map((alias) => alias.block).sort(compareBlockKeys);
       return keys.slice(0, ALIAS_CANDIDATES_MAX);
     });
@@ -208,7 +208,7 @@ function assertBatch(batch: CatalogBatch): void {
   for (const block of batch.putBlocks ?? []) assertBlockKey(block.key);
   for (const key of batch.removeBlocks ?? []) assertBlockKey(key);
   for (const alias of [...(batch.putAliases ?? []), ...(batch.removeAliases ?? [])]) {
-    aliasStart(alias.declared);
+    declaredStart(alias.declared);
     assertBlockKey(alias.block);
   }
 }
@@ -222,7 +222,7 @@ export function blockId(key: BlockKey): string {
 }
 
 export function aliasId(alias: Alias): string {
-  return `${toHex(aliasStart(alias.declared))} ${blockId(alias.block)}`;
+  return `${toHex(declaredStart(alias.declared))} ${blockId(alias.block)}`;
 }
 
 export function ownKey(key: BlockKey): BlockKey {

@@ -11,7 +11,6 @@ import {
   atTimeOf,
   beforeUrlKeyOf,
   clampTime,
-  compareKeys,
   isLongKey,
   timeOfCaptureKey,
   writeBesideLongKeys,
@@ -20,6 +19,7 @@ import {
   writeKeyStart,
   writePastKey,
 } from '../key-order.ts';
+import { isCut, sideOf } from '../key-range.ts';
 import { RowWriter } from '../row-bytes.ts';
 import { TABLE, tableRange } from '../table.ts';
 
@@ -86,18 +86,6 @@ function rangeEnd(writer: RowWriter, range: CaptureRange): Buffer {
   else if (isLongKey(key)) writeBesideLongKeys(writer, key, 'behind');
   else writeKeyStart(writer, key);
   return writer.finish();
-}
-
-/** Whether a range ends among long keys, which are not in the order of their bytes. */
-function isCut(range: CaptureRange): boolean {
-  if (onlyKeyOf(range) !== undefined) return false;
-  return [range.keyFrom, range.keyTo].some((key) => key !== undefined && isLongKey(key));
-}
-
-/** Whether a URL key is below, inside or above a range. */
-export function sideOf(key: UrlKey, { keyFrom, keyTo }: CaptureRange): 'below' | 'inside' | 'above' {
-  if (keyFrom !== undefined && compareKeys(key, keyFrom) < 0) return 'below';
-  return keyTo !== undefined && compareKeys(key, keyTo) >= 0 ? 'above' : 'inside';
 }
 
 function least(a: Buffer, b: Buffer): Buffer {

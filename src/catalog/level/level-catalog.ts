@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { Snapshot } from 'classic-level';
 import { assert, type EpochMs, Exclusive, PinakesError } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
+import { nearestOf } from '../capture-scan.ts';
 import {
   type Block,
   type BlockKey,
@@ -38,7 +39,7 @@ import {
 } from './level-database.ts';
 import { levelError } from './level-error.ts';
 import { checkDatabaseFiles } from './level-files.ts';
-import { LevelView, nearestOf, PAGE_SIZE } from './level-view.ts';
+import { LevelView, PAGE_SIZE } from './level-view.ts';
 import { RecentKeys } from './recent-keys.ts';
 
 /**

@@ -17,11 +17,11 @@ import {
 } from '../block-codec.ts';
 import { compareBlockKeys } from '../block-order.ts';
 import { type LinkedCapture, readCapture, readCaptureHash, withBlock } from '../capture-codec.ts';
+import { answersOf, isWholeTime, nearestOf, positionText, type Scan, scansFor } from '../capture-scan.ts';
 import {
   type Block,
   type BlockKey,
   type Capture,
-  type CapturePosition,
   type CaptureQuestion,
   type CaptureRange,
   type CatalogView,
@@ -29,6 +29,7 @@ import {
   type Segment,
   type Totals,
 } from '../catalog.ts';
+import { ALIAS_CANDIDATES_MAX } from '../declared-digest.ts';
 import {
   atTimeOf,
   clampTime,
@@ -39,7 +40,7 @@ import {
 } from '../key-order.ts';
 import { DamagedRow, RowWriter } from '../row-bytes.ts';
 import { nameRange, TABLE, tableRange } from '../table.ts';
-import { ALIAS_CANDIDATES_MAX, aliasStart, referenceOfAlias } from './alias-key.ts';
+import { aliasStart, referenceOfAlias } from './alias-key.ts';
 import { type CaptureBounds, captureBounds } from './capture-bounds.ts';
 import { type Database, readRows, readTotals, TOTALS_KEY } from './level-database.ts';
 import { levelError } from './level-error.ts';
@@ -153,7 +154,7 @@ export class LevelView implements CatalogView {
   }
 
   async #answersTo(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]> {
-    const { scans, scanOf } = scansFor(questions);
+    const { scans, scanOf } = scansFor<LinkedCapture>(questions);
     await inLanes(scans, (left) => this.#findCapturesInLane(left));
     const placed = questions.filter(({ at }) => at);
     const resolved = await this.#resolve([...scans.flatMap(({ found }) => found), ...(await this.#capturesAt(placed))]);
@@ -185,7 +186,7 @@ export class LevelView implements CatalogView {
     return rows.flatMap((key, index) => (values[index] ? [readCapture(key, values[index], this.#mimes)] : []));
   }
 
-  async #findCapturesInLane(left: Questions<Scan>): Promise<void> {
+  async #findCapturesInLane(left: Questions<Scan<LinkedCapture>>): Promise<void> {
     const { from, to } = tableRange(TABLE.captures);
     await using iterator = this.#database.iterator({ gte: from, lt: to, snapshot: this.#snapshot, fillCache: true });
     const writer = new RowWriter();
@@ -368,22 +369,6 @@ function heldBlocks(entries: readonly BlockEntry[]): Block[] {
   return blocks.length > 1 ? blocks.sort((a, b) => compareBlockKeys(a.key, b.key)) : blocks;
 }
 
-/** The rule of `nearest`, applied to all captures of a key in order. */
-export function nearestOf(
-  captures: readonly Capture[],
-  time: EpochMs,
-  side: 'either' | 'notAfter' = 'either',
-): Capture | undefined {
-  let best: Capture | undefined;
-  for (const capture of captures) {
-    if (side === 'notAfter' && capture.time > time) break;
-    const isFarther = best && capture.time > time && capture.time - time >= time - best.time;
-    if (isFarther && capture.time !== best!.time) break;
-    best = capture;
-  }
-  return best;
-}
-
 function keyAndEnd(urlKey: UrlKey): Buffer {
   const writer = new RowWriter();
   writeKeyAndEnd(writer, urlKey);
@@ -394,62 +379,4 @@ function keyAndTime(urlKey: UrlKey, time: EpochMs): Buffer {
   const writer = new RowWriter();
   writeKeyAndTime(writer, urlKey, clampTime(time));
   return writer.finish();
-}
-
-/** A scan of the captures of one moment, for all questions about them. */
-type Scan = {
-  readonly question: CaptureQuestion;
-  /** The wanted hashes; undefined for all. */
-  hashes: Set<number> | undefined;
-  readonly found: LinkedCapture[];
-};
-
-/**
- * The scans that answer the questions, except for questions that name a place, and the scan of each question.
- */
-function scansFor(questions: readonly CaptureQuestion[]): { scans: Scan[]; scanOf: Map<CaptureQuestion, Scan> } {
-  const scans: Scan[] = [];
-  const ofKey = new Map<UrlKey, Scan[]>();
-  const scanOf = new Map<CaptureQuestion, Scan>();
-  for (const question of questions) {
-    if (question.at) continue;
-    const { urlKey, ofHash } = question;
-    assert(ofHash === undefined || question.limit === undefined, 'a question for a hash has no limit');
-    const earlier = ofKey.get(urlKey);
-    const same = earlier?.find((scan) => isSameScan(scan.question, question));
-    const scan = same ?? { question, hashes: ofHash === undefined ? undefined : new Set<number>(), found: [] };
-    if (ofHash === undefined) scan.hashes = undefined;
-    else scan.hashes?.add(ofHash);
-    scanOf.set(question, scan);
-    if (same) continue;
-    scans.push(scan);
-    if (earlier) earlier.push(scan);
-    else ofKey.set(urlKey, [scan]);
-  }
-  return { scans, scanOf };
-}
-
-function isSameScan(a: CaptureQuestion, b: CaptureQuestion): boolean {
-  return a.time === b.time && a.timeTo === b.timeTo && a.limit === b.limit;
-}
-
-/** The answer of a scan to a question: all captures, or those with the hash. */
-function answersOf({ hashes }: Scan, captures: readonly Capture[]): (ofHash?: number) => readonly Capture[] {
-  let byHash = hashes && Map.groupBy(captures, ({ hash }) => hash);
-  return (ofHash) => {
-    if (ofHash === undefined) return captures;
-    byHash ??= Map.groupBy(captures, ({ hash }) => hash);
-    return byHash.get(ofHash) ?? [];
-  };
-}
-
-function positionText(
-  { urlKey, time }: Pick<Capture, 'urlKey' | 'time'>,
-  { segment, offset }: CapturePosition['place'],
-) {
-  return `${segment} ${offset} ${time} ${urlKey}`;
-}
-
-function isWholeTime(time: EpochMs): boolean {
-  return clampTime(time) === time && Number.isInteger(time);
 }
