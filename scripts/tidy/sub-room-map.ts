@@ -19,7 +19,7 @@ export const SUB_ROOM_IMPORTS: Readonly<Record<string, Readonly<Record<string, r
     export: ['read', 'revisit', 'segment', 'stream'],
     maintain: ['read', 'revisit', 'segment', 'stream', 'write'],
   },
-  catalog: { level: [] },
+  catalog: { level: [], postgres: [] },
   cli: {
     archive: ['warc'],
     crawl: [],

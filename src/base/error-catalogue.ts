@@ -64,6 +64,11 @@ export const ERROR_CATALOGUE = {
     'Check the disk, then stop this program and start it again. Everything acknowledged is kept; opening the archive finds out whether the last change was made.',
     true,
   ),
+  CATALOG_UNREACHABLE: entry(
+    'the database of the catalog cannot be used',
+    'Check that the database is running, that its address is right, and that the user may write to it, then try again. Nothing is committed twice. Everything acknowledged is kept.',
+    true,
+  ),
   CATALOG_VERSION: entry(
     'the catalog was made by another version of Pinakes',
     'Use that version, or run `pinakes rebuild`, which makes the catalog again from the segments.',

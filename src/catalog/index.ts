@@ -44,4 +44,5 @@ export {
 export { openLevelCatalog, removeLevelCatalog } from './level/level-catalog.ts';
 export { checkDatabaseFiles } from './level/level-files.ts';
 export { MemoryCatalog } from './memory-catalog.ts';
+export { openPostgresCatalog, type PostgresCatalogOptions } from './postgres/postgres-catalog.ts';
 export { type SavedCatalog, SharedMemoryCatalog } from './shared-memory-catalog.ts';

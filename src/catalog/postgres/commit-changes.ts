@@ -1,0 +1,312 @@
+/**
+ * The changes of a group whose checks have passed, in the order of CommitGroup. What the changes depend on was locked
+ * before (commit.ts). Groups of the usual kind, stores, need three statements: blocks, captures, the segment's row.
+ */
+import { EMPTY, utf8 } from '../../base/index.ts';
+import type {
+  Alias,
+  Bar,
+  Block,
+  BlockKey,
+  Capture,
+  CommitGroup,
+  CommitOutcome,
+  DeadRecord,
+  Mark,
+  NewBlock,
+  Place,
+  SegmentChange,
+  SurplusRecord,
+} from '../catalog.ts';
+import { declaredStart } from '../declared-digest.ts';
+import { sortableKey } from '../key-order.ts';
+import type { Query } from './connection.ts';
+import { Conflict } from './postgres-error.ts';
+import { selectBlocks } from './postgres-view.ts';
+import { blockId, captureId, distinctKeys, type LockedRows } from './row-lock.ts';
+import { type Column, namesOf, rowSet } from './row-set.ts';
+import {
+  BLOCK_COLUMNS,
+  BLOCK_KEY,
+  blockOf,
+  CAPTURE_ID,
+  isSamePlace,
+  MARKED_CAPTURE_COLUMNS,
+  type MarkedCapture,
+  PLACE_COLUMNS,
+} from './rows.ts';
+import type { Tables } from './tables.ts';
+
+type Buried = DeadRecord & { readonly segment: number };
+type Surplus = SurplusRecord & { readonly segment: number };
+type RecordPlace = Pick<Place, 'segment' | 'offset'>;
+type HolderMove = NonNullable<CommitGroup['holderMoves']>[number];
+
+const RECORD_PLACE: readonly Column<RecordPlace>[] = [
+  { name: 'segment', type: 'bigint', of: ({ segment }) => segment },
+  { name: 'record_offset', type: 'bigint', of: ({ offset }) => offset },
+];
+const CONTENT: readonly Column<{ readonly block: BlockKey | undefined }>[] = [
+  { name: 'digest', type: 'bytea', of: ({ block }) => block?.digest ?? EMPTY },
+  { name: 'overflow', type: 'bigint', of: ({ block }) => block?.overflow ?? 0 },
+];
+const SURPLUS_COLUMNS: readonly Column<Surplus>[] = [...RECORD_PLACE, ...CONTENT];
+const DEAD_COLUMNS: readonly Column<Buried>[] = [
+  ...RECORD_PLACE,
+  { name: 'record_length', type: 'bigint', of: ({ length }) => length },
+  ...CONTENT,
+];
+const MARK: readonly Column<Mark>[] = [{ name: 'mark', type: 'bytea', of: (mark) => mark }];
+const BAR: readonly Column<Bar>[] = [
+  { name: 'kind', type: 'text', of: ({ kind }) => kind },
+  { name: 'id', type: 'bytea', of: (bar) => (bar.kind === 'content' ? bar.digest : sortableKey(bar.urlKey)) },
+  { name: 'value', type: 'bytea', of: (bar) => (bar.kind === 'content' ? bar.digest : utf8(bar.urlKey)) },
+];
+const ALIAS: readonly Column<Alias>[] = [
+  { name: 'declared', type: 'bytea', of: ({ declared }) => declaredStart(declared) },
+  { name: 'digest', type: 'bytea', of: ({ block }) => block.digest },
+  { name: 'overflow', type: 'bigint', of: ({ block }) => block.overflow },
+];
+const NOTE: readonly Column<readonly [name: string, text: string]>[] = [
+  { name: 'name', type: 'bytea', of: ([name]) => utf8(name) },
+  { name: 'text', type: 'bytea', of: ([, text]) => utf8(text) },
+];
+const HOLDER_MOVE: readonly Column<HolderMove>[] = [
+  { name: 'digest', type: 'bytea', of: ({ key }) => key.digest },
+  { name: 'overflow', type: 'bigint', of: ({ key }) => key.overflow },
+  { name: 'from_segment', type: 'bigint', of: ({ from }) => from.segment },
+  { name: 'from_offset', type: 'bigint', of: ({ from }) => from.offset },
+  ...PLACE_COLUMNS.map(({ name, type, of }) => ({
+    name: `to_${name}`,
+    type,
+    of: ({ to }: HolderMove, index: number) => of(to, index),
+  })),
+];
+
+export class CommitChanges {
+  readonly #query: Query;
+  readonly #tables: Tables;
+  readonly #group: CommitGroup;
+  readonly #locked: LockedRows;
+  /** Blocks that may have lost their last reference. */
+  readonly #touched: (BlockKey | undefined)[] = [];
+  readonly #dead: Buried[] = [];
+  readonly #surplus = new Map<string, Surplus>();
+
+  constructor(query: Query, tables: Tables, group: CommitGroup, locked: LockedRows) {
+    this.#query = query;
+    this.#tables = tables;
+    this.#group = group;
+    this.#locked = locked;
+  }
+
+  async make(): Promise<CommitOutcome> {
+    const group = this.#group;
+    const { deleted, bars, aliases, notes } = this.#tables;
+    const captures = await this.#removeCaptures();
+    const marks = [...(group.deletions ?? []).map(({ mark }) => mark), ...(group.deletedMarks ?? [])];
+    await this.#insert(deleted, marks, MARK, 'on conflict do nothing');
+    await this.#insert(bars, group.bars ?? [], BAR, 'on conflict do nothing');
+    await this.#moveHolders();
+    const lost = await this.#addBlocks();
+    await this.#putCaptures(captures);
+    await this.#bury();
+    await this.#delete(aliases, group.removeAliases ?? [], ALIAS);
+    await this.#insert(aliases, group.aliases ?? [], ALIAS, 'on conflict do nothing');
+    await this.#delete(
+      notes,
+      (group.removeNotes ?? []).map((name) => [name, ''] as const),
+      NOTE.slice(0, 1),
+    );
+    const put = Object.entries(group.putNotes ?? {});
+    await this.#insert(notes, put, NOTE, 'on conflict (name) do update set text = excluded.text');
+    for (const change of group.segments ?? []) await this.#changeSegment(change);
+    return { kind: 'committed', lost: await this.#counted(lost), freed: await this.#free() };
+  }
+
+  /** Removes what is deleted, removed or moved. Returns the captures to put: moved ones, then new ones. */
+  async #removeCaptures(): Promise<ReadonlyMap<string, MarkedCapture>> {
+    const { deletions = [], removeCaptures = [], moves = [] } = this.#group;
+    const removed = new Map<string, Capture>();
+    for (const { capture } of deletions) {
+      removed.set(captureId(capture), capture);
+      const { segment, offset, length } = capture.place;
+      this.#dead.push({ segment, offset, length, block: capture.block });
+      this.#touched.push(capture.block);
+    }
+    for (const capture of removeCaptures) {
+      removed.set(captureId(capture), capture);
+      this.#touched.push(capture.block);
+    }
+    const put = new Map<string, MarkedCapture>();
+    const isThere = (id: string) => put.has(id) || (this.#locked.captures.has(id) && !removed.has(id));
+    for (const { from, to } of moves) {
+      const [id, newId] = [captureId(from), captureId(to)];
+      if (isThere(id)) {
+        const now = this.#locked.captures.get(id);
+        this.#touched.push(now?.block);
+        removed.set(id, from);
+        put.delete(id);
+        put.set(newId, { capture: to, mark: now?.mark ?? EMPTY });
+      } else if (!isThere(newId)) {
+        const { segment, offset, length } = to.place;
+        this.#dead.push({ segment, offset, length, block: to.block });
+      }
+    }
+    await this.#delete(this.#tables.captures, [...removed.values()], CAPTURE_ID);
+    return put;
+  }
+
+  async #putCaptures(moved: ReadonlyMap<string, MarkedCapture>): Promise<void> {
+    const put = new Map(moved);
+    const marks = new Set<string>();
+    for (const { capture, marks: [mark = EMPTY] = [] } of this.#group.captures ?? []) {
+      const name = Buffer.from(mark).toString('latin1');
+      // Of two equal captures in one group, as in a file that repeats a record, the first has the mark.
+      put.set(captureId(capture), { capture, mark: marks.has(name) ? EMPTY : mark });
+      marks.add(name);
+    }
+    const key = namesOf(CAPTURE_ID);
+    const rest = MARKED_CAPTURE_COLUMNS.slice(CAPTURE_ID.length);
+    const changes = rest.map(({ name }) => `${name} = excluded.${name}`).join(', ');
+    const inOrder = [...put].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, capture]) => capture);
+    await this.#insert(
+      this.#tables.captures,
+      inOrder,
+      MARKED_CAPTURE_COLUMNS,
+      `on conflict (${key}) do update set ${changes}`,
+    );
+  }
+
+  async #moveHolders(): Promise<void> {
+    const { holderMoves = [] } = this.#group;
+    const { blocks } = this.#locked;
+    const made = holderMoves.filter(({ key, from, to }) => {
+      const block = blocks.get(blockId(key));
+      if (!block || !isSamePlace(block.holder, from)) return false;
+      blocks.set(blockId(key), { ...block, holder: to });
+      return true;
+    });
+    if (made.length === 0) return;
+    const rows = rowSet('r', made, HOLDER_MOVE, 1);
+    const to = PLACE_COLUMNS.map(({ name }) => `${name} = r.to_${name}`).join(', ');
+    await this.#query(
+      `update ${this.#tables.blocks} b set ${to} from ${rows.table}
+       where b.digest = r.digest and b.overflow = r.overflow
+       and b.segment = r.from_segment and b.record_offset = r.from_offset`,
+      rows.values,
+    );
+  }
+
+  /** Adds the blocks that are absent, and returns those that other records hold. */
+  async #addBlocks(): Promise<BlockKey[]> {
+    const { blocks } = this.#locked;
+    const absent: NewBlock[] = [];
+    const lost: BlockKey[] = [];
+    for (const added of this.#group.blocks ?? []) {
+      const { key, holder, size, isSpare } = added;
+      const held = blocks.get(blockId(key));
+      if (!held) {
+        absent.push(added);
+        blocks.set(blockId(key), { key, size, holder, references: 0 });
+        this.#touched.push(key);
+      } else if (!isSamePlace(held.holder, holder) && !isSpare) {
+        lost.push(key);
+        this.#surplus.set(placeId(holder), { segment: holder.segment, offset: holder.offset, block: key });
+      }
+    }
+    absent.sort((a, b) => (blockId(a.key) < blockId(b.key) ? -1 : 1));
+    const end = `on conflict do nothing returning overflow`;
+    const inserted = await this.#insert(this.#tables.blocks, absent, BLOCK_COLUMNS, end);
+    if (inserted < absent.length) throw new Conflict();
+    return lost;
+  }
+
+  async #bury(): Promise<void> {
+    const { dead = [], surplus = [], removeSurplus = [] } = this.#group;
+    for (const record of dead) this.#surplus.delete(placeId(record));
+    for (const record of surplus) this.#surplus.set(placeId(record), record);
+    for (const place of removeSurplus) this.#surplus.delete(placeId(place));
+    const buried = [...this.#dead, ...dead];
+    await this.#insert(this.#tables.dead, buried, DEAD_COLUMNS, 'on conflict do nothing');
+    await this.#delete(this.#tables.surplus, [...buried, ...removeSurplus], RECORD_PLACE);
+    const end = `on conflict (segment, record_offset) do update set digest = excluded.digest, overflow = excluded.overflow`;
+    await this.#insert(this.#tables.surplus, [...this.#surplus.values()], SURPLUS_COLUMNS, end);
+  }
+
+  async #changeSegment({ number, to }: SegmentChange): Promise<void> {
+    const { segments, dead, surplus } = this.#tables;
+    if (!to) {
+      await this.#query(`delete from ${segments} where number = $1`, [number]);
+      await this.#query(`delete from ${dead} where segment = $1`, [number]);
+      await this.#query(`delete from ${surplus} where segment = $1`, [number]);
+      return;
+    }
+    const { id } = this.#group;
+    const changes: Record<string, unknown> = { ...to, ...(id !== undefined && { last_commit: id }) };
+    const names = Object.keys(changes);
+    if (names.length === 0) return;
+    const values = names.map((name) => (JSON_COLUMNS.has(name) ? JSON.stringify(changes[name]) : changes[name]));
+    const sets = names.map((name, index) => `${name} = $${index + 2}`).join(', ');
+    await this.#query(`update ${segments} set ${sets} where number = $1`, [number, ...values]);
+  }
+
+  /** Removes the touched blocks that no capture refers to, and returns how many. */
+  async #free(): Promise<number> {
+    if (this.#group.keepsUnreferenced) return 0;
+    const referred = new Set(
+      (this.#group.captures ?? []).map(({ capture }) => capture.block && blockId(capture.block)),
+    );
+    const touched = [...this.#touched, ...(this.#group.sweep ?? [])];
+    const keys = distinctKeys(touched).filter((key) => !referred.has(blockId(key)));
+    if (keys.length === 0) return 0;
+    const { blocks, captures } = this.#tables;
+    const rows = rowSet('r', keys, BLOCK_KEY, 1);
+    const freed = await this.#query(
+      `delete from ${blocks} b using ${rows.table}
+       where b.digest = r.digest and b.overflow = r.overflow and not exists (
+         select from ${captures} c where c.digest = b.digest and c.overflow = b.overflow and c.digest <> ''
+       ) returning b.overflow`,
+      rows.values,
+    );
+    return freed.length;
+  }
+
+  /** The blocks as the catalog has them after the commit. */
+  async #counted(lost: readonly BlockKey[]): Promise<Block[]> {
+    if (lost.length === 0) return [];
+    const rows = rowSet('r', lost, BLOCK_KEY, 1);
+    const found = await this.#query(
+      `${selectBlocks(this.#tables)} join ${rows.table} using (${namesOf(BLOCK_KEY)}) order by r.n`,
+      rows.values,
+    );
+    return found.map(blockOf);
+  }
+
+  /** Inserts rows, and returns how many rows the statement returned. */
+  async #insert<Item>(
+    table: string,
+    items: readonly Item[],
+    columns: readonly Column<Item>[],
+    end: string,
+  ): Promise<number> {
+    if (items.length === 0) return 0;
+    const rows = rowSet('r', items, columns, 1);
+    const names = namesOf(columns);
+    const text = `insert into ${table} (${names}) select ${names} from ${rows.table} order by n ${end}`;
+    return (await this.#query(text, rows.values)).length;
+  }
+
+  async #delete<Item>(table: string, items: readonly Item[], columns: readonly Column<Item>[]): Promise<void> {
+    if (items.length === 0) return;
+    const rows = rowSet('r', items, columns, 1);
+    const same = columns.map(({ name }) => `t.${name} = r.${name}`).join(' and ');
+    await this.#query(`delete from ${table} t using ${rows.table} where ${same}`, rows.values);
+  }
+}
+
+const JSON_COLUMNS: ReadonlySet<string> = new Set(['roots', 'parts', 'lease']);
+
+function placeId({ segment, offset }: RecordPlace): string {
+  return `${segment} ${offset}`;
+}

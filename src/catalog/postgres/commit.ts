@@ -1,0 +1,191 @@
+/**
+ * A commit as one transaction of READ COMMITTED, in which each statement sees what other transactions have committed
+ * before it. So whatever a check relies on is locked before it is read (C1 to C5):
+ *
+ * 1. the gate: shared by all commits; exclusive for groups that delete or bar, so that no commit with what they
+ *    forbid is between its checks and its end (C5, D3)
+ * 2. the lease, FOR SHARE (C1)
+ * 3. the segments' rows (C2)
+ * 4. the captures that the group removes or moves, in the order of their keys
+ * 5. the blocks that the group refers to, adds, moves or may remove, in the order of their keys: FOR SHARE, or FOR
+ *    UPDATE by a group that removes or moves. FOR KEY SHARE would keep a referent from being removed, but not from
+ *    being given another holder (C3)
+ *
+ * All groups lock in this order, so they wait for one another without deadlocks. A block that another transaction
+ * inserts after step 5 makes the transaction begin again, and step 5 then finds it.
+ *
+ * A removal counts the references of a block in a statement after step 5. A commit that refers to the block has either
+ * ended before, and its captures are counted, or waits in step 5 and will not find the block.
+ */
+import { assertBlockKey } from '../block-codec.ts';
+import { assertCapture } from '../capture-codec.ts';
+import {
+  ADOPTION_LEASE,
+  type Alias,
+  type Capture,
+  type CommitGroup,
+  type CommitOutcome,
+  type Lease,
+  type Mark,
+  type Segment,
+} from '../catalog.ts';
+import { declaredStart } from '../declared-digest.ts';
+import { CommitChanges } from './commit-changes.ts';
+import { type Query, rollBack } from './connection.ts';
+import { BAR_COLUMNS, isBarred } from './postgres-view.ts';
+import { blockId, captureId, type LockedCapture, lockBlocks, lockCaptures, lockSegments } from './row-lock.ts';
+import { type Column, rowSet } from './row-set.ts';
+import { CAPTURE_IDENTITY, isSameKey, isSamePlace, number } from './rows.ts';
+import type { Tables } from './tables.ts';
+
+/** Every value of the group is checked before anything is sent. */
+export function assertGroup(group: CommitGroup): void {
+  const { captures = [], deletions = [], removeCaptures = [], moves = [], blocks = [] } = group;
+  const all = [...captures.map(({ capture }) => capture), ...deletions.map(({ capture }) => capture)];
+  all.push(...removeCaptures, ...moves.flatMap(({ from, to }) => [from, to]));
+  for (const capture of all) {
+    assertCapture(capture);
+    if (capture.block) assertBlockKey(capture.block);
+  }
+  for (const { key } of blocks) assertBlockKey(key);
+  for (const alias of [...(group.aliases ?? []), ...(group.removeAliases ?? [])] as readonly Alias[]) {
+    declaredStart(alias.declared);
+    assertBlockKey(alias.block);
+  }
+}
+
+/** Checks a group and makes its changes, in the transaction of the query. A refusal rolls the transaction back. */
+export async function commitGroup(query: Query, tables: Tables, group: CommitGroup): Promise<CommitOutcome> {
+  const refuse = (outcome: CommitOutcome) => rollBack(outcome);
+  const { lease, referents = [], deletions = [] } = group;
+  await passGate(query, tables, group);
+  if (lease && !(await holdsLease(query, tables, lease))) refuse({ kind: 'fenced', why: 'lease' });
+  const segments = await lockSegments(query, tables, group);
+  const { id } = group;
+  if (id !== undefined && [...segments.values()].some(({ lastCommit }) => lastCommit === id))
+    refuse({ kind: 'committed', lost: [], freed: 0 });
+  if (isDestructive(group) && lease?.name !== ADOPTION_LEASE && (await isAdopting(query, tables)))
+    refuse({ kind: 'fenced', why: 'adopting' });
+  if (!areAsExpected(group, segments)) refuse({ kind: 'fenced', why: 'segment' });
+  const captures = await lockCaptures(query, tables, group);
+  const blocks = await lockBlocks(query, tables, group, captures);
+  const stale = referents.filter(({ key, holder }) => !isSamePlace(blocks.get(blockId(key))?.holder, holder));
+  if (stale.length > 0) refuse({ kind: 'stale', blocks: stale.map(({ key }) => key) });
+  const moved = indexesOf(deletions, ({ capture }) => !isStillThere(captures.get(captureId(capture)), capture));
+  if (moved.length > 0) refuse({ kind: 'moved', captures: moved });
+  await checkCaptures(query, tables, group, refuse);
+  return await new CommitChanges(query, tables, group, { captures, blocks }).make();
+}
+
+/** The number of the gate's lock: of this catalog, and not the number that creating the catalog uses. */
+function gateOf({ schema }: Tables): readonly [text: string, values: readonly unknown[]] {
+  return [`(hashtextextended($1, 1))`, [schema]];
+}
+
+async function passGate(query: Query, tables: Tables, group: CommitGroup): Promise<void> {
+  const { deletions = [], deletedMarks = [], bars = [] } = group;
+  const isExclusive = deletions.length + deletedMarks.length + bars.length > 0;
+  const [key, values] = gateOf(tables);
+  await query(`select ${isExclusive ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared'}${key}`, values);
+}
+
+/** Whether a lease is living; it stays so until the end of the transaction. */
+export async function holdsLease(query: Query, { leases }: Tables, lease: Lease): Promise<boolean> {
+  const [row] = await query(
+    `select expires > clock_timestamp() as is_living from ${leases}
+     where name = $1 and epoch = $2 and incarnation = $3 for share`,
+    [lease.name, lease.epoch, lease.incarnation],
+  );
+  return row?.is_living === true;
+}
+
+async function isAdopting(query: Query, { state }: Tables): Promise<boolean> {
+  const [row] = await query(`select is_adopting from ${state} for share`);
+  return row!.is_adopting === true;
+}
+
+/** Whether a group may not be committed while the catalog is being adopted (R2). */
+function isDestructive(group: CommitGroup): boolean {
+  const { deletions = [], bars = [], moves = [], holderMoves = [], segments = [] } = group;
+  return deletions.length + bars.length + moves.length + holderMoves.length > 0 || segments.some(({ to }) => !to);
+}
+
+/** An open segment is changed only by the writer whose lease it has, or by who took that lease over (P1). */
+function areAsExpected({ segments = [], lease }: CommitGroup, rows: ReadonlyMap<number, Segment>): boolean {
+  return segments.every(({ number: segment, from }) => {
+    const row = rows.get(segment);
+    if (row?.state !== from.state || row.bytes !== from.bytes || row.volume !== from.volume) return false;
+    if (row.state === 'sealed' || row.lease === undefined) return true;
+    return row.lease.name === lease?.name || lease?.name === ADOPTION_LEASE;
+  });
+}
+
+type NumberedMark = { readonly mark: Mark; readonly index: number };
+
+const MARK_COLUMNS: readonly Column<NumberedMark>[] = [
+  { name: 'mark', type: 'bytea', of: ({ mark }) => mark },
+  { name: 'capture', type: 'bigint', of: ({ index }) => index },
+];
+
+const NUMBERED_IDENTITY: readonly Column<{ readonly capture: Capture; readonly index: number }>[] = [
+  ...CAPTURE_IDENTITY.map(({ name, type, of }) => ({
+    name,
+    type,
+    of: ({ capture }: { readonly capture: Capture }, index: number) => of(capture, index),
+  })),
+  { name: 'capture', type: 'bigint', of: ({ index }) => index },
+];
+
+/** Refuses captures that the archive has or has deleted (C5), and those that are barred (D3). */
+async function checkCaptures(
+  query: Query,
+  tables: Tables,
+  { captures = [] }: CommitGroup,
+  refuse: (outcome: CommitOutcome) => never,
+): Promise<void> {
+  if (captures.length === 0) return;
+  const marked = captures.flatMap(({ capture, marks }, index) => (marks ? [{ capture, index }] : []));
+  if (marked.length > 0) {
+    const rows = rowSet('r', marked, NUMBERED_IDENTITY, 1);
+    const known = await query(
+      `select r.capture from ${rows.table} where exists (
+         select from ${tables.captures} c
+         where c.key = r.key and c.time = r.time and c.collection = r.collection and c.hash = r.hash
+         and (c.digest = '' or r.digest = '' or (c.digest = r.digest and c.overflow = r.overflow))
+       ) order by r.capture`,
+      rows.values,
+    );
+    const marks = captures.flatMap(({ marks: own = [] }, index) => own.map((mark) => ({ mark, index })));
+    const markRows = rowSet('m', marks, MARK_COLUMNS, 1);
+    const deleted = await query(
+      `select distinct m.capture from ${markRows.table} join ${tables.deleted} using (mark) order by m.capture`,
+      markRows.values,
+    );
+    if (known.length + deleted.length > 0) {
+      const indexes = [known, deleted].map((found) => found.map((row) => number(row.capture)));
+      refuse({ kind: 'known', captures: indexes[0]!, deleted: indexes[1]! });
+    }
+  }
+  const rows = rowSet(
+    'r',
+    captures.map(({ capture }) => capture),
+    BAR_COLUMNS,
+    1,
+  );
+  const barred = await query(
+    `select r.n from ${rows.table}
+     where exists (select from ${tables.bars}) and (${isBarred(tables, 'r')}) order by r.n`,
+    rows.values,
+  );
+  if (barred.length > 0) refuse({ kind: 'barred', captures: barred.map((row) => number(row.n) - 1) });
+}
+
+/** A content that was unknown may have been found since. */
+function isStillThere(now: LockedCapture | undefined, capture: Capture): boolean {
+  if (now?.hash !== capture.hash || now.collection !== capture.collection) return false;
+  return !now.block || !capture.block || isSameKey(now.block, capture.block);
+}
+
+function indexesOf<Item>(items: readonly Item[], test: (item: Item) => boolean): number[] {
+  return items.flatMap((item, index) => (test(item) ? [index] : []));
+}

@@ -1,0 +1,194 @@
+/**
+ * The connections of one catalog: pools of bounded size, transactions, and snapshots.
+ *
+ * - Single statements and commits have a pool each, and snapshots a third one. A caller that reads a snapshot can
+ *   therefore always look something up and commit.
+ * - Nothing is kept in a session: no prepared statements, no settings, no session locks. So a pooler that gives each
+ *   transaction another session may lie between.
+ * - The driver is loaded when the first catalog is opened.
+ */
+import type { ClientBase, Pool, PoolClient, PoolConfig } from 'pg';
+import { Exclusive } from '../../base/index.ts';
+import { isConflict, postgresError } from './postgres-error.ts';
+import type { Row } from './rows.ts';
+
+/** Runs a statement and returns its rows. */
+export type Query = (text: string, values?: readonly unknown[]) => Promise<Row[]>;
+
+export type ConnectionOptions = {
+  /** `postgresql://host/database`. What it lacks comes from the environment (PGHOST, PGUSER, PGPASSWORD, ...). */
+  readonly url?: string | undefined;
+  /** The most connections for each of single statements, commits and snapshots. */
+  readonly poolSize?: number | undefined;
+};
+
+const POOL_SIZE = 8;
+/** A view or a commit that waits this long for a connection fails. */
+const WAIT_MS = 30_000;
+const IDLE_MS = 30_000;
+
+/** How often a transaction is made again after a deadlock or a conflict, which have changed nothing. */
+const ATTEMPTS = 10;
+
+/** A transaction that is rolled back on purpose, with the value that it returns. */
+class RolledBack<Value> extends Error {
+  readonly value: Value;
+
+  constructor(value: Value) {
+    super('rolled back');
+    this.value = value;
+  }
+}
+
+/** Ends a transaction without a change. */
+export function rollBack<Value>(value: Value): never {
+  throw new RolledBack(value);
+}
+
+/** The value of a transaction, and whether its changes were kept. */
+export type Transacted<Value> = { readonly value: Value; readonly isKept: boolean };
+
+export type Snapshot = AsyncDisposable & { readonly query: Query };
+
+export class Connections {
+  /** The database for messages, without a password. */
+  readonly where: string;
+  readonly #reads: Pool;
+  readonly #commits: Pool;
+  readonly #snapshots: Pool;
+  #isClosed = false;
+
+  private constructor(make: () => Pool, where: string) {
+    this.where = where;
+    this.#reads = make();
+    this.#commits = make();
+    this.#snapshots = make();
+  }
+
+  static async open({ url, poolSize = POOL_SIZE }: ConnectionOptions): Promise<Connections> {
+    const { default: pg } = await import('pg');
+    const settings: PoolConfig = {
+      ...(url !== undefined && { connectionString: url }),
+      max: poolSize,
+      connectionTimeoutMillis: WAIT_MS,
+      idleTimeoutMillis: IDLE_MS,
+      allowExitOnIdle: true,
+      types: { getTypeParser: parserOf },
+    };
+    const make = () => {
+      const pool = new pg.Pool(settings);
+      // The failure of a connection reaches the statements that use it. Without a listener it would end the process.
+      pool.on('error', () => {});
+      pool.on('connect', (client) => client.on('error', () => {}));
+      return pool;
+    };
+    const { host, port, database } = new pg.Client(settings);
+    return new Connections(make, `postgresql://${host}:${port}/${database ?? ''}`);
+  }
+
+  /** Runs a single statement, which sees one instant. */
+  readonly query: Query = (text, values) => this.#guard(async () => await run(this.#reads, text, values));
+
+  /**
+   * Runs a transaction that makes changes. A deadlock, and a conflict with another transaction, have changed nothing:
+   * the work is done again.
+   */
+  async transact<Value>(work: (query: Query) => Promise<Value>): Promise<Transacted<Value>> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#guard(() => this.#attempt(work));
+      } catch (error) {
+        if (!isConflict(error) || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  async #attempt<Value>(work: (query: Query) => Promise<Value>): Promise<Transacted<Value>> {
+    const client = await this.#commits.connect();
+    let isSound = false;
+    try {
+      const query: Query = (text, values) => run(client, text, values);
+      await query('begin isolation level read committed');
+      try {
+        const value = await work(query);
+        await query('commit');
+        isSound = true;
+        return { value, isKept: true };
+      } catch (error) {
+        await query('rollback');
+        isSound = true;
+        if (error instanceof RolledBack) return { value: error.value as Value, isKept: false };
+        throw error;
+      }
+    } finally {
+      client.release(!isSound);
+    }
+  }
+
+  /** A read-only transaction on a connection of its own. All its statements see the instant of this call. */
+  async snapshot(): Promise<Snapshot> {
+    return await this.#guard(async () => {
+      const client = await this.#snapshots.connect();
+      try {
+        // The second statement takes the snapshot; the first alone would leave that to a later one.
+        await client.query('begin isolation level repeatable read read only; select 1');
+      } catch (error) {
+        client.release(true);
+        throw error;
+      }
+      return this.#snapshotOf(client);
+    });
+  }
+
+  #snapshotOf(client: PoolClient): Snapshot {
+    const statements = new Exclusive();
+    const query: Query = (text, values) =>
+      this.#guard(() => statements.run(async () => await run(client, text, values)));
+    let isReleased = false;
+    const dispose = async () => {
+      if (isReleased) return;
+      isReleased = true;
+      const isSound = await statements
+        .run(() => client.query('rollback'))
+        .then(
+          () => true,
+          () => false,
+        );
+      client.release(!isSound);
+    };
+    return { query, [Symbol.asyncDispose]: dispose };
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await Promise.all([this.#reads.end(), this.#commits.end(), this.#snapshots.end()]);
+  }
+
+  async #guard<Value>(work: () => Promise<Value>): Promise<Value> {
+    try {
+      return await work();
+    } catch (error) {
+      throw postgresError(error, this.where, this.#isClosed);
+    }
+  }
+}
+
+async function run(client: Pool | ClientBase, text: string, values?: readonly unknown[]): Promise<Row[]> {
+  return (await client.query(text, values as unknown[])).rows;
+}
+
+/** Numbers of types: see pg_type.dat of PostgreSQL. */
+const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
+  16: (text) => text === 't',
+  17: (text) => Buffer.from(text.slice(2), 'hex'),
+  20: Number,
+  21: Number,
+  23: Number,
+  1700: Number,
+  3802: (text) => JSON.parse(text),
+};
+
+function parserOf(type: number): (text: string) => unknown {
+  return PARSERS[type] ?? ((text) => text);
+}

@@ -1,0 +1,308 @@
+/**
+ * The catalog of many writers on PostgreSQL (15 or newer). Any number of processes may have it open, and each may have
+ * it open several times; all see each other's commits at once.
+ *
+ * What is locked, and in which order: commit.ts. The tables: tables.ts. Every commit is as durable as the server makes
+ * it, so `durable` changes nothing.
+ */
+import { assert, PinakesError, utf8 } from '../../base/index.ts';
+import type {
+  Block,
+  Capture,
+  CaptureRange,
+  CommitGroup,
+  CommitOutcome,
+  FileDamage,
+  Lease,
+  LeaseRow,
+  NewSegment,
+  Segment,
+  SharedCatalog,
+  SharedCatalogView,
+} from '../catalog.ts';
+import { assertGroup, commitGroup, holdsLease } from './commit.ts';
+import { type ConnectionOptions, Connections, type Query, rollBack } from './connection.ts';
+import { PostgresView, selectSegments } from './postgres-view.ts';
+import { number, type Row, segmentOf, text } from './rows.ts';
+import { CLEARED, createTables, haveTables, type Tables, tablesIn } from './tables.ts';
+
+export type PostgresCatalogOptions = ConnectionOptions & {
+  /** The schema with the tables of this catalog. It is created when it is missing. */
+  readonly schema: string;
+};
+
+/** Opens the catalog in a schema of a database, and creates it if it is missing. */
+export async function openPostgresCatalog(options: PostgresCatalogOptions): Promise<SharedCatalog> {
+  const connections = await Connections.open(options);
+  const tables = tablesIn(options.schema);
+  try {
+    if (!(await haveTables(connections.query, tables, connections.where)))
+      await connections.transact((query) => createTables(query, tables, connections.where));
+    return new PostgresCatalog(connections, tables);
+  } catch (error) {
+    await connections.close();
+    throw error;
+  }
+}
+
+/** Single statements need no snapshot; scans have one each. */
+class PostgresCatalog extends PostgresView implements SharedCatalog {
+  readonly refusal = undefined;
+  readonly #connections: Connections;
+  readonly #tables: Tables;
+  #batches = 0;
+
+  constructor(connections: Connections, tables: Tables) {
+    super(connections.query, tables);
+    this.#connections = connections;
+    this.#tables = tables;
+  }
+
+  /**
+   * The changes made through this object. Those of other processes are not counted, since that would take a question
+   * to the server, so nothing may be kept on the strength of this number alone.
+   */
+  get batches(): number {
+    return this.#batches;
+  }
+
+  async commit(group: CommitGroup): Promise<CommitOutcome> {
+    assertGroup(group);
+    return await this.#change((query) => commitGroup(query, this.#tables, group));
+  }
+
+  async view(): Promise<SharedCatalogView & AsyncDisposable> {
+    const snapshot = await this.#connections.snapshot();
+    return Object.assign(new PostgresView(snapshot.query, this.#tables), {
+      [Symbol.asyncDispose]: () => snapshot[Symbol.asyncDispose](),
+    });
+  }
+
+  override async *captures(range: CaptureRange, pageSize?: number): AsyncGenerator<Capture[]> {
+    await using view = await this.view();
+    yield* view.captures(range, pageSize);
+  }
+
+  override async *blocks(pageSize?: number): AsyncGenerator<Block[]> {
+    await using view = await this.view();
+    yield* view.blocks(pageSize);
+  }
+
+  override async *notePages(prefix: string): AsyncGenerator<[name: string, text: string][]> {
+    await using view = await this.view();
+    yield* view.notePages(prefix);
+  }
+
+  async listSegment(segment: NewSegment, lease?: Lease): Promise<Segment | undefined> {
+    return await this.#change(async (query) => {
+      const { segments } = this.#tables;
+      if (lease && !(await holdsLease(query, this.#tables, lease))) return rollBack(undefined);
+      const known = async (): Promise<Segment | undefined> => {
+        const [row] = await query(`${selectSegments(this.#tables)} where s.name = $1::bytea`, [utf8(segment.name)]);
+        return row && segmentOf(row);
+      };
+      if (!(await known())) {
+        const row = await this.#deal(query, 'segment');
+        const sequence = await this.#deal(query, 'sequence', segment.sequence);
+        await query(
+          `insert into ${segments} (number, sequence, collection, bytes, records, state, volume, name, roots, lease)
+           values ($1, $2, $3, 0, 0, 'open', $4, $5::bytea, $6, $7)`,
+          [row, sequence, segment.collection, segment.volume, utf8(segment.name), json(segment.roots), json(lease)],
+        );
+        return await known();
+      }
+      const listed = await known();
+      return rollBack(isSameLease(listed?.lease, lease) ? listed : undefined);
+    });
+  }
+
+  async collectionNumber(name: string): Promise<number> {
+    const { notes } = this.#tables;
+    const note = utf8(`collection:${name}`);
+    const known = async (query: Query): Promise<number | undefined> => {
+      const [row] = await query(`select text from ${notes} where name = $1::bytea`, [note]);
+      return row && Number(text(row.text));
+    };
+    return (
+      (await known(this.#connections.query)) ??
+      (await this.#change(async (query) => {
+        const dealt = await this.#deal(query, 'collection');
+        const meanwhile = await known(query);
+        if (meanwhile !== undefined) return rollBack(meanwhile);
+        await query(`insert into ${notes} (name, text) values ($1::bytea, $2::bytea)`, [note, utf8(String(dealt))]);
+        return dealt;
+      }))
+    );
+  }
+
+  /** Deals the next number, or the given one, which later numbers are then above. */
+  async #deal(query: Query, counter: 'segment' | 'sequence' | 'collection', given?: number): Promise<number> {
+    const [row] = await query(
+      `with dealt as (select coalesce($2::bigint, next) as number from ${this.#tables.counters} where name = $1 for update)
+       update ${this.#tables.counters} set next = greatest(next, dealt.number + 1)
+       from dealt where name = $1 returning dealt.number`,
+      [counter, given],
+    );
+    return number(row!.number);
+  }
+
+  /** A lease without an end has the end `infinity`. */
+  async takeLease(name: string, holder: string, lifeMs?: number): Promise<Lease | undefined> {
+    const { value } = await this.#connections.transact(async (query) => {
+      const { leases, state } = this.#tables;
+      const [row] = await query(
+        `insert into ${leases} as l (name, epoch, incarnation, holder, expires)
+         select $1, 1, incarnation, $2, ${END('$3')} from ${state} for share
+         on conflict (name) do update set
+           epoch = l.epoch + 1, incarnation = excluded.incarnation, holder = excluded.holder, expires = excluded.expires
+         where l.expires <= clock_timestamp()
+         returning epoch, incarnation`,
+        [name, holder, lifeMs],
+      );
+      return row && { name, epoch: number(row.epoch), incarnation: number(row.incarnation) };
+    });
+    return value;
+  }
+
+  async renewLease({ name, epoch, incarnation }: Lease, lifeMs: number): Promise<boolean> {
+    const { value: renewed } = await this.#connections.transact((query) =>
+      query(
+        `update ${this.#tables.leases} set expires = ${END('$4')}
+         where name = $1 and epoch = $2 and incarnation = $3 and expires > clock_timestamp() returning name`,
+        [name, epoch, incarnation, lifeMs],
+      ),
+    );
+    return renewed.length > 0;
+  }
+
+  async endLease({ name, epoch, incarnation }: Lease): Promise<void> {
+    await this.#connections.transact((query) =>
+      query(
+        `update ${this.#tables.leases} set expires = clock_timestamp()
+         where name = $1 and epoch = $2 and incarnation = $3 and expires > clock_timestamp()`,
+        [name, epoch, incarnation],
+      ),
+    );
+  }
+
+  async leases(): Promise<LeaseRow[]> {
+    const rows = await this.#connections.query(
+      `select name, epoch, incarnation, holder, expires > clock_timestamp() as is_living,
+         case when isfinite(expires) then (extract(epoch from expires) * 1000)::bigint end as expires
+       from ${this.#tables.leases} order by name collate "C"`,
+    );
+    return rows.map((row) => ({
+      name: String(row.name),
+      epoch: number(row.epoch),
+      incarnation: number(row.incarnation),
+      holder: String(row.holder),
+      expires: row.expires === null ? undefined : number(row.expires),
+      isLiving: row.is_living === true,
+    }));
+  }
+
+  async incarnation(): Promise<number> {
+    return number((await this.#state()).incarnation);
+  }
+
+  async beginIncarnation(incarnation: number): Promise<void> {
+    await this.#change(async (query) => {
+      const { leases, state } = this.#tables;
+      const [row] = await query(`select incarnation from ${state} for update`);
+      assert(incarnation > number(row!.incarnation), 'an incarnation is newer than the last one');
+      await query(`update ${state} set incarnation = $1, is_adopting = true`, [incarnation]);
+      // Commits hold their lease's row, so they have ended before their leases do.
+      await query(`update ${leases} set expires = clock_timestamp() where expires > clock_timestamp()`);
+    });
+  }
+
+  async endAdoption(lease: Lease): Promise<boolean> {
+    return await this.#change(async (query) => {
+      if (!(await holdsLease(query, this.#tables, lease))) return rollBack(false);
+      await query(`update ${this.#tables.state} set is_adopting = false`);
+      return true;
+    });
+  }
+
+  async isAdopting(): Promise<boolean> {
+    return (await this.#state()).is_adopting === true;
+  }
+
+  async #state(): Promise<Row> {
+    const [row] = await this.#connections.query(`select incarnation, is_adopting from ${this.#tables.state}`);
+    return row!;
+  }
+
+  /** The room that the tables and their indexes take on the server. */
+  async bytes(): Promise<number> {
+    const [row] = await this.#connections.query(
+      `select coalesce(sum(pg_total_relation_size(oid)), 0) as bytes from pg_class
+       where relkind = 'r' and relnamespace = $1::regnamespace`,
+      [this.#tables.schema],
+    );
+    return number(row!.bytes);
+  }
+
+  /**
+   * Checks the indexes with the extension amcheck where the database has it. Otherwise nothing is read: the server
+   * checks its pages itself when they have checksums.
+   */
+  async *check(): AsyncGenerator<FileDamage> {
+    const [extension] = await this.#connections.query(
+      `select nspname from pg_extension join pg_namespace n on n.oid = extnamespace where extname = 'amcheck'`,
+    );
+    if (!extension) return;
+    const indexes = await this.#connections.query(
+      `select i.indexrelid::bigint as oid, i.indexrelid::regclass::text as name
+       from pg_index i join pg_class c on c.oid = i.indrelid where c.relnamespace = $1::regnamespace order by name`,
+      [this.#tables.schema],
+    );
+    for (const { oid, name } of indexes) {
+      const detail = await this.#damageOf(`"${String(extension.nspname)}".bt_index_check($1::bigint::oid, true)`, oid);
+      if (detail !== undefined) yield { file: String(name), detail };
+    }
+  }
+
+  async #damageOf(check: string, oid: unknown): Promise<string | undefined> {
+    try {
+      await this.#connections.query(`select ${check}`, [oid]);
+      return undefined;
+    } catch (error) {
+      if (error instanceof PinakesError && error.code === 'CATALOG_DAMAGED') return error.detail ?? error.message;
+      throw error;
+    }
+  }
+
+  /**
+   * Removes the rows one by one, because views must not change: TRUNCATE would empty them. Leases, counters and the
+   * incarnation stay.
+   */
+  async clear(): Promise<void> {
+    await this.#change(async (query) => {
+      for (const name of CLEARED) await query(`delete from ${this.#tables[name]}`);
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#connections.close();
+  }
+
+  /** Makes a change, and counts it unless it was rolled back. */
+  async #change<Value>(work: (query: Query) => Promise<Value>): Promise<Value> {
+    const { value, isKept } = await this.#connections.transact(work);
+    if (isKept) this.#batches++;
+    return value;
+  }
+}
+
+/** The end of a lease with this life in milliseconds, or without an end. */
+const END = (life: string) =>
+  `case when ${life}::bigint is null then 'infinity' else clock_timestamp() + ${life}::bigint * interval '1 ms' end`;
+
+function json(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}
+
+function isSameLease(one: Lease | undefined, other: Lease | undefined): boolean {
+  return one?.name === other?.name && one?.epoch === other?.epoch && one?.incarnation === other?.incarnation;
+}
