@@ -4,7 +4,17 @@ import { describe } from 'node:test';
 import { AssertionError } from '../../src/base/index.ts';
 import type { Capture, Segment } from '../../src/catalog/index.ts';
 import type { UrlKey } from '../../src/url/index.ts';
-import { all, type Behaviour, block, capture, captureAt, digest, everythingIn, NOTHING } from './catalog-fixture.ts';
+import {
+  all,
+  type Behaviour,
+  block,
+  capture,
+  captureAt,
+  digest,
+  everythingIn,
+  NOTHING,
+  ONE_OWNER,
+} from './catalog-fixture.ts';
 
 export function catalogBatches(name: string, behaviour: Behaviour): void {
   describe(`${name}: totals`, () => {
@@ -28,6 +38,7 @@ export function catalogBatches(name: string, behaviour: Behaviour): void {
         await catalog.write({ removeBlocks: [block(1).key] });
         assert.deepEqual(await catalog.totals(), { ...NOTHING, captures: 4, revisits: 3 });
       },
+      ONE_OWNER,
     );
 
     behaviour('a capture that is put again counts once, with its latest values', async (catalog) => {
@@ -117,23 +128,27 @@ export function catalogBatches(name: string, behaviour: Behaviour): void {
       assert.deepEqual((await all(catalog.captures({})))[0], good);
     });
 
-    behaviour('batches that the caller does not await are written one after the other', async (catalog) => {
-      const one = capture('http://a.com/', { block: block(1).key });
-      const writes: Promise<void>[] = [];
-      for (let index = 0; index < 30; index++) {
-        writes.push(catalog.write({ putCaptures: [{ ...one, status: index }], putBlocks: [block(1)] }));
-        if (index < 29) writes.push(catalog.write({ removeCaptures: [one] }));
-      }
-      await Promise.all(writes);
-      assert.deepEqual(await all(catalog.captures({})), [{ ...one, status: 29 }]);
-      assert.deepEqual(await catalog.totals(), {
-        captures: 1,
-        blocks: 1,
-        revisits: 0,
-        payloadBytes: 1001,
-        uniquePayloadBytes: 1001,
-      });
-    });
+    behaviour(
+      'batches that the caller does not await are written one after the other',
+      async (catalog) => {
+        const one = capture('http://a.com/', { block: block(1).key });
+        const writes: Promise<void>[] = [];
+        for (let index = 0; index < 30; index++) {
+          writes.push(catalog.write({ putCaptures: [{ ...one, status: index }], putBlocks: [block(1)] }));
+          if (index < 29) writes.push(catalog.write({ removeCaptures: [one] }));
+        }
+        await Promise.all(writes);
+        assert.deepEqual(await all(catalog.captures({})), [{ ...one, status: 29 }]);
+        assert.deepEqual(await catalog.totals(), {
+          captures: 1,
+          blocks: 1,
+          revisits: 0,
+          payloadBytes: 1001,
+          uniquePayloadBytes: 1001,
+        });
+      },
+      ONE_OWNER,
+    );
 
     behaviour('the catalog does not see later changes to the bytes of the caller', async (catalog) => {
       const bytes = digest(4);
@@ -153,7 +168,7 @@ export function catalogBatches(name: string, behaviour: Behaviour): void {
       const captures = ['a', 'b', 'c'].map((key) => captureAt(key, { block: block(1).key }));
       await catalog.write({
         putCaptures: captures,
-        putBlocks: [block(1)],
+        putBlocks: [block(1, { references: 3 })],
         putAliases: [{ declared: digest(8), block: block(1).key }],
         putNotes: { mark: '1' },
       });
@@ -167,7 +182,7 @@ export function catalogBatches(name: string, behaviour: Behaviour): void {
       });
       assert.deepEqual(await everythingIn(view), before);
       assert.deepEqual(await view.nearest('b' as UrlKey, 0), captures[1]);
-      assert.deepEqual(await view.findBlocks([digest(1)]), [[block(1)]]);
+      assert.deepEqual(await view.findBlocks([digest(1)]), [[block(1, { references: 3 })]]);
       assert.deepEqual(await view.findAliases([digest(8)]), [[block(1).key]]);
       await catalog.clear();
       await catalog.write({ putCaptures: [captureAt('x', { mime: 'first/new' })] });
@@ -186,35 +201,39 @@ export function catalogBatches(name: string, behaviour: Behaviour): void {
       assert.deepEqual(found, captures);
     });
 
-    behaviour('a cleared catalog is empty and can be filled again', async (catalog, subject) => {
-      const one = capture('http://a.com/', { block: block(1).key });
-      const segment: Segment = {
-        number: 1,
-        volume: 'main',
-        name: 'a',
-        collection: 1,
-        state: 'open',
-        bytes: 1,
-        records: 1,
-        deadBytes: 0,
-      };
-      const batch = { putCaptures: [one], putBlocks: [block(1)], putNotes: { a: 'b' }, putSegments: [segment] };
-      await catalog.write({ ...batch, putAliases: [{ declared: digest(8), block: block(1).key }] });
-      await catalog.clear();
-      assert.deepEqual(await everythingIn(catalog), {
-        captures: [],
-        blocks: [],
-        segments: [],
-        notes: {},
-        totals: NOTHING,
-      });
-      assert.deepEqual(await catalog.findAliases([digest(8)]), [[]]);
-      await catalog.write(batch);
-      await catalog.close();
-      const again = await subject.open();
-      assert.deepEqual(await all(again.captures({})), [one]);
-      await again.close();
-    });
+    behaviour(
+      'a cleared catalog is empty and can be filled again',
+      async (catalog, subject) => {
+        const one = capture('http://a.com/', { block: block(1).key });
+        const segment: Segment = {
+          number: 1,
+          volume: 'main',
+          name: 'a',
+          collection: 1,
+          state: 'open',
+          bytes: 1,
+          records: 1,
+          deadBytes: 0,
+        };
+        const batch = { putCaptures: [one], putBlocks: [block(1)], putNotes: { a: 'b' }, putSegments: [segment] };
+        await catalog.write({ ...batch, putAliases: [{ declared: digest(8), block: block(1).key }] });
+        await catalog.clear();
+        assert.deepEqual(await everythingIn(catalog), {
+          captures: [],
+          blocks: [],
+          segments: [],
+          notes: {},
+          totals: NOTHING,
+        });
+        assert.deepEqual(await catalog.findAliases([digest(8)]), [[]]);
+        await catalog.write(batch);
+        await catalog.close();
+        const again = await subject.open();
+        assert.deepEqual(await all(again.captures({})), [one]);
+        await again.close();
+      },
+      ONE_OWNER,
+    );
 
     behaviour('all rows are there after closing and opening the catalog again', async (catalog, subject) => {
       const one = capture('http://a.com/', { mime: 'some/thing', block: block(1).key });

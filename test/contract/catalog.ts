@@ -1,18 +1,11 @@
 /**
  * The contract of every catalog. `catalogContract` takes a function that makes a catalog; `open` opens the same storage
- * again.
+ * again. A catalog of many writers has no `write`: write-by-commit.ts gives it one.
  */
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import {
-  type BlockKey,
-  behindKey,
-  type CaptureRange,
-  FEW_CAPTURES,
-  rangeOfKey,
-  type Segment,
-} from '../../src/catalog/index.ts';
+import { type BlockKey, behindKey, type CaptureRange, FEW_CAPTURES, rangeOfKey } from '../../src/catalog/index.ts';
 import { type UrlKey, urlKey } from '../../src/url/index.ts';
 import { catalogBatches } from './catalog-batches.ts';
 import {
@@ -25,10 +18,16 @@ import {
   digest,
   everythingIn,
   NOTHING,
+  ONE_OWNER,
 } from './catalog-fixture.ts';
+import { catalogNotes } from './catalog-notes.ts';
 
-export function catalogContract(name: string, make: () => Promise<CatalogUnderTest>): void {
-  const behaviour = behaviourOf(make);
+export function catalogContract(
+  name: string,
+  make: () => Promise<CatalogUnderTest>,
+  { hasOneOwner = true }: { readonly hasOneOwner?: boolean } = {},
+): void {
+  const behaviour = behaviourOf(make, hasOneOwner);
 
   describe(`${name}: captures`, () => {
     behaviour('a new catalog is empty', async (catalog) => {
@@ -433,25 +432,29 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
   });
 
   describe(`${name}: blocks`, () => {
-    behaviour('blocks are found by digest with all their overflows, in the order of the digests', async (catalog) => {
-      const blocks = [block(3), block(1), block(2, { references: 0, size: 2 ** 45 })];
-      const overflows = [2, 1].map((overflow) => block(1, { key: { digest: digest(1), overflow }, size: overflow }));
-      await catalog.write({ putBlocks: [...blocks, ...overflows] });
-      const [three, one, two] = blocks;
-      const [second, first] = overflows;
-      assert.deepEqual(await catalog.findBlocks([digest(1), digest(9), digest(3), digest(1)]), [
-        [one, first, second],
-        [],
-        [three],
-        [one, first, second],
-      ]);
-      assert.deepEqual(await catalog.getBlocks([second!.key, { digest: digest(3), overflow: 1 }, two!.key]), [
-        second,
-        undefined,
-        two,
-      ]);
-      assert.deepEqual(await all(catalog.blocks(2)), [one, first, second, two, three]);
-    });
+    behaviour(
+      'blocks are found by digest with all their overflows, in the order of the digests',
+      async (catalog) => {
+        const blocks = [block(3), block(1), block(2, { references: 0, size: 2 ** 45 })];
+        const overflows = [2, 1].map((overflow) => block(1, { key: { digest: digest(1), overflow }, size: overflow }));
+        await catalog.write({ putBlocks: [...blocks, ...overflows] });
+        const [three, one, two] = blocks;
+        const [second, first] = overflows;
+        assert.deepEqual(await catalog.findBlocks([digest(1), digest(9), digest(3), digest(1)]), [
+          [one, first, second],
+          [],
+          [three],
+          [one, first, second],
+        ]);
+        assert.deepEqual(await catalog.getBlocks([second!.key, { digest: digest(3), overflow: 1 }, two!.key]), [
+          second,
+          undefined,
+          two,
+        ]);
+        assert.deepEqual(await all(catalog.blocks(2)), [one, first, second, two, three]);
+      },
+      ONE_OWNER,
+    );
 
     behaviour('I7: digests that differ only in their last byte are different blocks', async (catalog) => {
       const near = (last: number) => Uint8Array.from({ length: 32 }, (_, index) => (index === 31 ? last : 7));
@@ -485,28 +488,37 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
         assert.deepEqual(await all(catalog.captures({})), [first, second]);
         assert.deepEqual(await all(catalog.blocks()), [two]);
       },
+      ONE_OWNER,
     );
 
-    behaviour('a later block with the same key replaces a block', async (catalog) => {
-      await catalog.write({ putBlocks: [block(1)] });
-      const moved = block(1, { holder: { segment: 9, offset: 8, length: 7 }, references: 5 });
-      await catalog.write({ putBlocks: [block(1), moved] });
-      assert.deepEqual(await catalog.findBlocks([digest(1)]), [[moved]]);
-      await catalog.write({ removeBlocks: [moved.key, block(2).key] });
-      assert.deepEqual(await all(catalog.blocks()), []);
-    });
+    behaviour(
+      'a later block with the same key replaces a block',
+      async (catalog) => {
+        await catalog.write({ putBlocks: [block(1)] });
+        const moved = block(1, { holder: { segment: 9, offset: 8, length: 7 }, references: 5 });
+        await catalog.write({ putBlocks: [block(1), moved] });
+        assert.deepEqual(await catalog.findBlocks([digest(1)]), [[moved]]);
+        await catalog.write({ removeBlocks: [moved.key, block(2).key] });
+        assert.deepEqual(await all(catalog.blocks()), []);
+      },
+      ONE_OWNER,
+    );
 
-    behaviour('one call can look up hundreds of digests', async (catalog) => {
-      const blocks = Array.from({ length: 700 }, (_, index) =>
-        block(1, { key: { digest: digest(index >> 8, index & 255, 1), overflow: 0 }, size: index }),
-      );
-      await catalog.write({ putBlocks: blocks });
-      const asked = blocks.map((item) => item.key.digest).reverse();
-      assert.deepEqual(
-        await catalog.findBlocks(asked),
-        blocks.toReversed().map((item) => [item]),
-      );
-    });
+    behaviour(
+      'one call can look up hundreds of digests',
+      async (catalog) => {
+        const blocks = Array.from({ length: 700 }, (_, index) =>
+          block(1, { key: { digest: digest(index >> 8, index & 255, 1), overflow: 0 }, size: index }),
+        );
+        await catalog.write({ putBlocks: blocks });
+        const asked = blocks.map((item) => item.key.digest).reverse();
+        assert.deepEqual(
+          await catalog.findBlocks(asked),
+          blocks.toReversed().map((item) => [item]),
+        );
+      },
+      ONE_OWNER,
+    );
   });
 
   describe(`${name}: aliases`, () => {
@@ -548,51 +560,6 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
     );
   });
 
-  describe(`${name}: segments and notes`, () => {
-    behaviour('segments are listed by number, with their latest values', async (catalog) => {
-      const segment = (number: number, changes: Partial<Segment> = {}): Segment => ({
-        number,
-        volume: 'main',
-        name: `crawl/crawl-${number}.warc.gz`,
-        collection: 1,
-        state: 'open',
-        bytes: 2 ** 40,
-        records: 7,
-        deadBytes: 0,
-        ...changes,
-      });
-      await catalog.write({ putSegments: [segment(300), segment(2), segment(70_000), segment(5)] });
-      const sealed = segment(2, { state: 'sealed', volume: 'm\u00e4in', deadBytes: 12 });
-      await catalog.write({ putSegments: [sealed], removeSegments: [5, 6] });
-      assert.deepEqual(await catalog.segments(), [sealed, segment(300), segment(70_000)]);
-    });
-
-    behaviour('notes are found by the beginning of their names', async (catalog) => {
-      const notes = { 'a/1': 'one', 'a/2': '', b: '\u4e2d', ['__proto__']: 'odd', '': 'empty name', '\uffff': 'last' };
-      await catalog.write({ putNotes: notes });
-      assert.deepEqual(await catalog.notes(), notes);
-      assert.deepEqual(await catalog.notes('a/'), { 'a/1': 'one', 'a/2': '' });
-      assert.deepEqual(await catalog.notes('c'), {});
-      assert.deepEqual(await all(catalog.notePages('a/')), Object.entries({ 'a/1': 'one', 'a/2': '' }));
-      assert.deepEqual(await all(catalog.notePages('c')), []);
-      await catalog.write({ removeNotes: ['a/1', 'absent', '__proto__'], putNotes: { b: 'changed' } });
-      assert.deepEqual(await catalog.notes(), { 'a/2': '', b: 'changed', '': 'empty name', '\uffff': 'last' });
-    });
-  });
-
-  describe(`${name}: very many notes`, () => {
-    behaviour('very many notes are listed in order, in pages of bounded size', async (catalog) => {
-      const notes = Array.from({ length: 3000 }, (_, index) => [`n${10_000 + index}`, 'x'.repeat(1000)] as const);
-      await catalog.write({ putNotes: { ...Object.fromEntries(notes), m: 'before', o: 'behind' } });
-      const pages: [string, string][][] = [];
-      for await (const page of catalog.notePages('n')) pages.push(page);
-      assert.deepEqual(pages.flat(), notes);
-      assert.ok(
-        pages.length > 1 && pages.every((page) => page.length <= 1100),
-        `pages of ${pages.map((page) => page.length)}`,
-      );
-    });
-  });
-
+  catalogNotes(name, behaviour);
   catalogBatches(name, behaviour);
 }

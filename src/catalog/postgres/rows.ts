@@ -1,5 +1,5 @@
 /** The rows of the tables as the values of the catalog, and back. */
-import { assert, EMPTY, equal, utf8 } from '../../base/index.ts';
+import { assert, copyOf, EMPTY, equal, utf8 } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import type {
   Bar,
@@ -96,9 +96,8 @@ export const BLOCK_COLUMNS: readonly Column<Pick<Block, 'key' | 'size' | 'holder
 ];
 
 export function captureOf(row: Row): Capture {
-  const longKey = bytes(row.long_key);
   return {
-    urlKey: text(longKey.length > 0 ? longKey : row.key) as UrlKey,
+    urlKey: (text(row.long_key) || text(row.key)) as UrlKey,
     time: number(row.time),
     place: placeOf(row),
     url: text(row.url),
@@ -176,7 +175,7 @@ export function number(value: unknown): number {
 
 export function bytes(value: unknown): Uint8Array {
   assert(value instanceof Uint8Array, 'a column does not have bytes');
-  return value;
+  return copyOf(value);
 }
 
 export function text(value: unknown): string {

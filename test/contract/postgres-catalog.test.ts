@@ -1,0 +1,26 @@
+import { after, before, describe } from 'node:test';
+import { openPostgresCatalog } from '../../src/catalog/index.ts';
+import { catalogContract } from './catalog.ts';
+import { noPostgres, PostgresServer } from './postgres-server.ts';
+import { withWrite } from './write-by-commit.ts';
+
+describe('a catalog on PostgreSQL', { skip: noPostgres }, () => {
+  let server: PostgresServer;
+  let schemas = 0;
+  before(async () => {
+    server = await PostgresServer.start();
+  });
+  after(() => server.dispose());
+
+  catalogContract(
+    'PostgresCatalog',
+    async () => {
+      const schema = `catalog ${++schemas}`;
+      return {
+        open: async () => withWrite(await openPostgresCatalog({ url: server.url, schema })),
+        dispose: async () => {},
+      };
+    },
+    { hasOneOwner: false },
+  );
+});
