@@ -133,6 +133,17 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
     this.contents = copyOfContents(contents);
   }
 
+  /** The names of the leases that are living. */
+  livingLeases(): string[] {
+    return [...this.contents.leases].flatMap(([name, held]) => (this.#isUnexpired(held) ? [name] : []));
+  }
+
+  /** Ends a lease as the passing of its time does. */
+  expireLease(name: string): void {
+    const held = this.contents.leases.get(name);
+    if (held) held.expires = Number.NEGATIVE_INFINITY;
+  }
+
   async commit(group: CommitGroup): Promise<CommitOutcome> {
     const refusal = this.#refusalOf(group);
     if (refusal) return refusal;
@@ -143,7 +154,7 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
   }
 
   async listSegment(segment: NewSegment, lease?: Lease): Promise<Segment | undefined> {
-    if (lease && !this.#isLiving(lease)) return undefined;
+    if (lease && !this.isLiving(lease)) return undefined;
     const { segments } = this.contents;
     const known = [...segments.values()].find(({ name }) => name === segment.name);
     if (known) return isSameLease(known.lease, lease) ? known : undefined;
@@ -189,13 +200,13 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
   }
 
   async renewLease(lease: Lease, lifeMs: number): Promise<boolean> {
-    if (!this.#isLiving(lease)) return false;
+    if (!this.isLiving(lease)) return false;
     this.contents.leases.get(lease.name)!.expires = this.#clock() + lifeMs;
     return true;
   }
 
   async endLease(lease: Lease): Promise<void> {
-    if (this.#isLiving(lease)) this.contents.leases.get(lease.name)!.expires = Number.NEGATIVE_INFINITY;
+    if (this.isLiving(lease)) this.contents.leases.get(lease.name)!.expires = Number.NEGATIVE_INFINITY;
   }
 
   async leases(): Promise<LeaseRow[]> {
@@ -219,7 +230,7 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
   }
 
   async endAdoption(lease: Lease): Promise<boolean> {
-    if (!this.#isLiving(lease)) return false;
+    if (!this.isLiving(lease)) return false;
     this.contents.isAdopting = false;
     this.contents.batches++;
     return true;
@@ -251,7 +262,7 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
   /** The first check that fails, in the order of CommitGroup. */
   #refusalOf(group: CommitGroup): CommitOutcome | undefined {
     const { lease, id, segments = [], referents = [], deletions = [], captures = [] } = group;
-    if (lease && !this.#isLiving(lease)) return { kind: 'fenced', why: 'lease' };
+    if (lease && !this.isLiving(lease)) return { kind: 'fenced', why: 'lease' };
     if (id !== undefined && segments.some(({ number }) => this.contents.segments.get(number)?.lastCommit === id))
       return { kind: 'committed', lost: [], freed: 0 };
     if (this.contents.isAdopting && isDestructive(group) && lease?.name !== ADOPTION_LEASE)
@@ -290,7 +301,7 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
     );
   }
 
-  #isLiving({ name, epoch, incarnation }: Lease): boolean {
+  protected isLiving({ name, epoch, incarnation }: Lease): boolean {
     const held = this.contents.leases.get(name);
     return incarnation === this.contents.incarnation && held?.epoch === epoch && this.#isUnexpired(held);
   }

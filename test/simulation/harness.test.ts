@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { MemoryPartVolume } from '../../src/volume/index.ts';
+import { explore, exploreSeed, replay } from './explorer.ts';
+import { objectsOf } from './found-record.ts';
+import { harnessDeleter, harnessWriter } from './harness-writer.ts';
+import { judgeCatalog } from './judge.ts';
+import { runAlone } from './machine.ts';
+import { prepare, type Scenario } from './scenario.ts';
+import { ScheduleFailure, Scheduler } from './scheduler.ts';
+import { VOLUME, type World } from './world.ts';
+
+async function judge(world: World): Promise<string[]> {
+  const objects = await objectsOf(new MemoryPartVolume(VOLUME, world.bucket));
+  return judgeCatalog(world.catalog, objects, world.book);
+}
+
+const oneSealedSegment = (world: World) => runAlone(world, 'P', harnessWriter([[{ id: 'p1', content: 'x' }]]));
+
+const writersAndDeleter: Scenario = {
+  name: 'two writers, and a deletion of the only capture that has a content',
+  setup: oneSealedSegment,
+  processes: {
+    W: harnessWriter([[{ id: 'w1', content: 'x' }], [{ id: 'w2', content: 'y' }]]),
+    V: harnessWriter([[{ id: 'v1', content: 'y' }]]),
+    D: harnessDeleter('p1'),
+  },
+  hasFaults: false,
+  finish: judge,
+};
+
+const faultyWriter: Scenario = {
+  name: 'a writer whose answers are lost and which may be killed',
+  processes: { W: { work: harnessWriter([[{ id: 'w1', content: 'x' }], [{ id: 'w2', content: 'x' }]]), mayDie: true } },
+  leasesEnd: ['W'],
+  finish: judge,
+};
+
+suite('The simulation', () => {
+  test('finds no loss where commits check the contents that revisits refer to (C3)', async () => {
+    const { found, costDone, schedules } = await explore(writersAndDeleter, { costMax: 1 });
+    assert.equal(found, undefined);
+    assert.equal(costDone, 1);
+    assert.ok(schedules > 100, `${schedules} schedules`);
+  });
+
+  test('finds the loss without the check, and its schedule loses the content again', async () => {
+    const { found, schedules } = await explore(writersAndDeleter, { costMax: 2, without: { referents: true } });
+    assert.ok(found);
+    assert.equal(found.cost, 1);
+    assert.ok(schedules < 200, `after ${schedules} schedules`);
+    assert.match(found.breaches[0]!, /^I5 the capture w1, acknowledged, has lost its content/);
+    const { lines, breaches } = await replay(writersAndDeleter, found, { referents: true });
+    assert.deepEqual(breaches, found.breaches);
+    const order = ['W: asks for which contents are held', 'D: commits deletion of', 'W: commits'];
+    const places = order.map((line) => lines.findIndex((found) => found.startsWith(line)));
+    assert.deepEqual(
+      places,
+      places.toSorted((a, b) => a - b),
+      lines.join('\n'),
+    );
+  });
+
+  test('finds the loss at random too, and a seed gives the same schedule again', async () => {
+    const prepared = await prepare(writersAndDeleter, { referents: true });
+    for (let seed = 1; seed <= 500; seed++) {
+      const found = await exploreSeed(writersAndDeleter, seed, prepared);
+      if (!found) continue;
+      assert.deepEqual(await exploreSeed(writersAndDeleter, seed, prepared), found);
+      assert.deepEqual((await replay(writersAndDeleter, found, { referents: true })).breaches, found.breaches);
+      return;
+    }
+    assert.fail('500 seeds found nothing');
+  });
+
+  test('finds no loss when answers and PUTs are lost, arrive late, or a writer dies', async () => {
+    const { found, schedules } = await explore(faultyWriter, { costMax: 2 });
+    assert.equal(found, undefined);
+    assert.ok(schedules > 500, `${schedules} schedules`);
+  });
+
+  test('finds a name that gets other bytes (P2)', async () => {
+    const scenario: Scenario = {
+      ...writersAndDeleter,
+      processes: { W: harnessWriter([[{ id: 'w1', content: 'x' }]], { keepsName: true }), D: harnessDeleter('p1') },
+    };
+    const { found } = await explore(scenario, { costMax: 1 });
+    assert.match(found!.breaches[0]!, /^P2 other bytes are put under the name _pinakes\/open\/segment-W\/0-0\.part/);
+  });
+
+  test('finds what is lost when the catalog goes back or is lost and nobody adopts', async () => {
+    const losses = [{ goesBack: 'failover' }, { goesBack: 'power cut' }, { isLossy: true }] as const;
+    for (const loss of losses) {
+      const { found } = await explore({ ...faultyWriter, hasFaults: false, ...loss }, { costMax: 1 });
+      assert.match(found!.breaches.join(), /^I\d .*\bw\d\b/, JSON.stringify(loss));
+    }
+  });
+
+  test('finds a process that throws, and one that does not end', async () => {
+    const throwing: Scenario = {
+      ...faultyWriter,
+      processes: { W: () => Promise.reject(new Error('a bug of its own')) },
+    };
+    assert.match((await explore(throwing, { costMax: 0 })).found!.breaches[0]!, /^W fails: Error: a bug of its own/);
+    const unhandled: Scenario = {
+      ...faultyWriter,
+      processes: {
+        W: async ({ process }) => {
+          void process.pass(() => 'a call').then(() => Promise.reject(new Error('a bug of its own')));
+          await process.pass(() => 'another call');
+          await process.pass(() => 'a third');
+        },
+      },
+    };
+    const { found } = await explore(unhandled, { costMax: 0 });
+    assert.match(found!.breaches[0]!, /^an error is not handled: Error: a bug of its own/);
+    const endless: Scenario = {
+      ...faultyWriter,
+      processes: {
+        W: async ({ process }) => {
+          for (;;) await process.pass(() => 'again');
+        },
+      },
+    };
+    assert.match((await explore(endless, { costMax: 0 })).found!.breaches[0]!, /^no end after \d+ steps/);
+  });
+});
+
+suite('The scheduler', () => {
+  const time = () => ({ now: 0 });
+
+  test('lets one process go on at a time, from gate to gate', async () => {
+    const log: string[] = [];
+    const scheduler = new Scheduler({ choose: (alternatives) => alternatives.length - 1, time: time() });
+    for (const name of ['A', 'B'])
+      scheduler.add(name, async (process) => {
+        for (let step = 0; step < 3; step++) {
+          log.push(`${name} begins ${step}`);
+          for (let turn = 0; turn < 20; turn++) await undefined;
+          log.push(`${name} ends ${step}`);
+          await process.pass(() => `step ${step}`);
+        }
+      });
+    await scheduler.run();
+    assert.equal(log.length, 12);
+    for (let at = 0; at < log.length; at += 2) assert.equal(log[at]!.replace('begins', 'ends'), log[at + 1]);
+    assert.notDeepEqual(log.slice(0, 6).join(), log.filter((line) => line.startsWith('A')).join());
+  });
+
+  test('wakes sleepers in order of time, and only when nothing else can go on', async () => {
+    const woken: string[] = [];
+    const clock = time();
+    const scheduler = new Scheduler({ choose: () => 0, time: clock });
+    for (const [name, ms] of [
+      ['A', 300],
+      ['B', 100],
+      ['C', 200],
+    ] as const)
+      scheduler.add(name, async (process) => {
+        await process.sleep(ms);
+        await process.pass(() => 'a call');
+        woken.push(`${name} at ${clock.now}`);
+      });
+    await scheduler.run();
+    assert.deepEqual(woken, ['B at 100', 'C at 200', 'A at 300']);
+  });
+
+  test('never lets a killed process go on', async () => {
+    const done: number[] = [];
+    const scheduler = new Scheduler({
+      choose: (alternatives) =>
+        Math.max(
+          0,
+          alternatives.findIndex(({ kind }) => kind === 'kill' && done.length === 2),
+        ),
+      time: time(),
+    });
+    scheduler.add(
+      'A',
+      async (process) => {
+        for (let step = 0; step < 5; step++) {
+          await process.pass(() => 'a call');
+          done.push(step);
+        }
+      },
+      { mayDie: true },
+    );
+    await scheduler.run();
+    assert.deepEqual(done, [0, 1]);
+  });
+
+  test('fails when a process waits for something else, or moves out of its turn', async () => {
+    const waiting = new Scheduler({ choose: () => 0, time: time() });
+    waiting.add('A', () => new Promise(() => {}));
+    await assert.rejects(waiting.run(), (error) => {
+      return error instanceof ScheduleFailure && error.message === 'A waits for something that is not a gate';
+    });
+    const moving = new Scheduler({ choose: (alternatives) => alternatives.length - 1, time: time() });
+    moving.add('A', async (process) => {
+      await process.pass(() => 'a call');
+      await late;
+    });
+    moving.add('B', async (process) => {
+      late = setTimeout(1).then(() => process.pass(() => 'out of turn'));
+      late.catch(() => {});
+      await process.pass(() => 'a call');
+    });
+    let late: Promise<void> | undefined;
+    moving.add('C', () => setTimeout(5));
+    await assert.rejects(moving.run(), /B moves while another process is let go on/);
+  });
+});

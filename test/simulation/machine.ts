@@ -1,0 +1,66 @@
+/**
+ * What one process of a simulation runs on: its handles of the catalog and the volume, the clock, the record ids. The
+ * real code gets nothing else.
+ */
+import type { Clock, IdSource } from '../../src/base/index.ts';
+import type { SharedCatalog } from '../../src/catalog/index.ts';
+import type { PartVolume } from '../../src/volume/index.ts';
+import type { Book } from './book.ts';
+import { type Process, Scheduler } from './scheduler.ts';
+import { SimulatedCatalog } from './simulated-catalog.ts';
+import { SimulatedVolume } from './simulated-volume.ts';
+import type { World } from './world.ts';
+
+export type Machine = {
+  readonly name: string;
+  readonly world: World;
+  readonly process: Process;
+  readonly catalog: SharedCatalog;
+  readonly volume: PartVolume;
+  readonly book: Book;
+  readonly clock: Clock;
+  readonly sleep: (ms: number) => Promise<void>;
+  readonly ids: IdSource;
+};
+
+/** What a process does. */
+export type Work = (machine: Machine) => Promise<void>;
+
+export function machineFor(process: Process, world: World): Machine {
+  return {
+    name: process.name,
+    world,
+    process,
+    catalog: new SimulatedCatalog(world, process),
+    volume: new SimulatedVolume(world, process),
+    book: world.book,
+    clock: () => world.now,
+    sleep: (ms) => process.sleep(ms),
+    ids: world.ids(process.name),
+  };
+}
+
+export type Trace = (line: string) => void;
+
+/** Runs one process to its end, without faults and without others. */
+export function runAlone(world: World, name: string, work: Work, trace?: Trace): Promise<void> {
+  return runTogether(world, { [name]: work }, trace);
+}
+
+/** Runs processes to their ends without faults. They take turns at every gate. */
+export async function runTogether(world: World, works: Readonly<Record<string, Work>>, trace?: Trace): Promise<void> {
+  const { hasFaults } = world;
+  world.hasFaults = false;
+  const scheduler = new Scheduler({
+    choose: (alternatives) =>
+      Math.max(
+        0,
+        alternatives.findIndex(({ kind }) => kind === 'switch'),
+      ),
+    time: world,
+    trace,
+  });
+  for (const [name, work] of Object.entries(works)) scheduler.add(name, (process) => work(machineFor(process, world)));
+  await scheduler.run();
+  world.hasFaults = hasFaults;
+}

@@ -1,0 +1,144 @@
+/**
+ * A scenario: what was before, who acts, and what may go wrong. One schedule of it is one sequence of choices.
+ */
+import { machineFor, type Trace, type Work } from './machine.ts';
+import { type Choose, ScheduleFailure, Scheduler, type WorldAction } from './scheduler.ts';
+import type { Without } from './without.ts';
+import { COMMITS_BACK_MAX, World } from './world.ts';
+
+export type ScenarioProcess = {
+  readonly work: Work;
+  readonly mayDie?: boolean;
+  /** The process waits until this holds. Such processes survive a power cut, since they begin after it. */
+  readonly startsWhen?: (world: World) => boolean;
+};
+
+export type Scenario = {
+  readonly name: string;
+  /** Done once, without faults. Its processes have other names than those of the scenario. */
+  readonly setup?: (world: World) => Promise<void>;
+  readonly processes: Readonly<Record<string, Work | ScenarioProcess>>;
+  /** Whether answers and PUTs may be lost. Default: true. */
+  readonly hasFaults?: boolean;
+  /** Leases that may end before their time, each once. */
+  readonly leasesEnd?: readonly string[];
+  /**
+   * The catalog may lose its last commits: behind a failover, which begins a new incarnation, or at a power cut of the
+   * machine that has an embedded catalog, which also kills all processes.
+   */
+  readonly goesBack?: 'failover' | 'power cut';
+  /** How often it may go back. Default: once. */
+  readonly setbacksMax?: number;
+  /** The catalog may be lost. What makes it again is a process of the scenario. */
+  readonly isLossy?: boolean;
+  /** Called when all have stopped: heals, collects, compacts, and returns what does not hold. */
+  readonly finish: (world: World, trace?: Trace) => Promise<string[]>;
+};
+
+/** The world after the setup, which schedules begin with. */
+export async function prepare(scenario: Scenario, without: Without = {}): Promise<World> {
+  const world = new World();
+  await scenario.setup?.(world);
+  return new World({ without }, world);
+}
+
+export type ScheduleResult = { readonly breaches: readonly string[]; readonly steps: number };
+
+export type Schedule = {
+  readonly scenario: Scenario;
+  /** Not changed. */
+  readonly prepared: World;
+  readonly choose: Choose;
+  /** Asked when all have stopped. Default: yes. */
+  readonly isJudged?: () => boolean;
+  readonly trace?: Trace;
+};
+
+export async function runSchedule({
+  scenario,
+  prepared,
+  choose,
+  isJudged = () => true,
+  trace,
+}: Schedule): Promise<ScheduleResult> {
+  const { goesBack } = scenario;
+  const world = new World({ keepsHistory: goesBack !== undefined, without: prepared.without }, prepared);
+  world.hasFaults = scenario.hasFaults ?? true;
+  const scheduler = new Scheduler({ choose, time: world, actions: () => actions(), trace });
+  const actions = actionsOf(scenario, world, scheduler);
+  for (const [name, given] of Object.entries(scenario.processes)) {
+    const { work, mayDie = false, startsWhen } = typeof given === 'function' ? { work: given } : given;
+    scheduler.add(name, (process) => work(machineFor(process, world)), {
+      mayDie,
+      ...(startsWhen && { startsWhen: () => startsWhen(world) }),
+    });
+  }
+  const breaches: string[] = [];
+  try {
+    await scheduler.run();
+    world.hasFaults = false;
+    breaches.push(...world.breaches, ...world.book.complaints);
+    trace?.('--- all have stopped');
+    if (breaches.length === 0 && isJudged()) breaches.push(...(await scenario.finish(world, trace)), ...world.breaches);
+  } catch (error) {
+    if (!(error instanceof ScheduleFailure)) throw error;
+    breaches.push(...world.breaches, error.message);
+  }
+  return { breaches, steps: scheduler.steps };
+}
+
+const NOTHING: readonly WorldAction[] = [];
+
+/** What may happen to the world at each step of a scenario. */
+function actionsOf(scenario: Scenario, world: World, scheduler: Scheduler): () => readonly WorldAction[] {
+  const ended = new Set<string>();
+  const { leasesEnd = [], goesBack, setbacksMax = 1, isLossy = false } = scenario;
+  const isQuiet = leasesEnd.length === 0 && !goesBack && !isLossy;
+  return () => {
+    if (isQuiet && world.late.length === 0) return NOTHING;
+    const actions: WorldAction[] = [];
+    const add = (kind: WorldAction['kind'], cost: number, label: string, take: () => void | Promise<void>) =>
+      actions.push({
+        kind,
+        cost,
+        label,
+        take: () => {
+          scheduler.trace?.(label);
+          return take();
+        },
+      });
+    for (const put of world.late) add('late', 0.5, `the PUT of ${put.name} arrives late`, () => world.land(put));
+    if (leasesEnd.length > 0) {
+      const living = world.catalog.livingLeases();
+      for (const name of leasesEnd)
+        if (!ended.has(name) && living.includes(name))
+          add('lease', holderIsOver(scheduler, name) ? 0.5 : 1, `the lease ${name} ends`, () => {
+            ended.add(name);
+            world.catalog.expireLease(name);
+          });
+    }
+    if (goesBack && world.setbacks < setbacksMax)
+      for (let commits = 1; commits <= COMMITS_BACK_MAX; commits++)
+        if (world.canGoBack(commits, goesBack === 'power cut'))
+          add('back', 1, `the catalog goes back by ${commits} commits`, () =>
+            goBack(world, scheduler, goesBack, commits),
+          );
+    if (isLossy && !world.isLost) add('lost', 1, 'the catalog is lost', () => world.loseCatalog());
+    return actions;
+  };
+}
+
+function holderIsOver(scheduler: Scheduler, name: string): boolean {
+  return scheduler.processes.some((process) => process.name === name && process.state !== 'started');
+}
+
+async function goBack(
+  world: World,
+  scheduler: Scheduler,
+  form: NonNullable<Scenario['goesBack']>,
+  commits: number,
+): Promise<void> {
+  world.goBack(commits);
+  if (form === 'failover') await world.catalog.beginIncarnation(++world.incarnation);
+  else for (const process of scheduler.processes) if (process.state === 'started') scheduler.kill(process);
+}

@@ -1,0 +1,128 @@
+/**
+ * What the processes of a schedule share: one catalog, one bucket, PUTs that are still in flight, the last commits, the
+ * time, and the book of what clients were promised. A world can be copied, so that the setup of a scenario runs once.
+ */
+import { hash } from 'node:crypto';
+import { assert, type EpochMs, equal, type IdSource, seededIds, seededRandom } from '../../src/base/index.ts';
+import { type SavedCatalog, SharedMemoryCatalog } from '../../src/catalog/index.ts';
+import { type MemoryBucket, MemoryDisk } from '../../src/volume/index.ts';
+import { Book } from './book.ts';
+import type { Without } from './without.ts';
+
+export const VOLUME = 'main';
+const START: EpochMs = Date.UTC(2026, 0, 2);
+/** A catalog goes back by at most so many commits. */
+export const COMMITS_BACK_MAX = 3;
+
+/** A PUT without an answer that has not arrived yet. */
+export type LatePut = { readonly name: string; readonly bytes: Uint8Array };
+
+/** The state before a commit. */
+type Remembered = { readonly before: SavedCatalog; readonly isDurable: boolean };
+
+export type WorldOptions = {
+  /** Whether the catalog can go back. */
+  readonly keepsHistory?: boolean;
+  readonly without?: Without;
+};
+
+/** A catalog that lets a writer commit whose lease has ended. */
+class UnfencedCatalog extends SharedMemoryCatalog {
+  protected override isLiving(): boolean {
+    return true;
+  }
+}
+
+export class World {
+  readonly catalog: SharedMemoryCatalog;
+  readonly bucket: MemoryBucket;
+  readonly disk: MemoryDisk;
+  readonly book: Book;
+  readonly without: Without;
+  /** Whether operations may fail now. */
+  hasFaults = false;
+  now: EpochMs;
+  late: LatePut[] = [];
+  history: Remembered[] = [];
+  incarnation: number;
+  /** How often the catalog went back, and whether it was lost. */
+  setbacks = 0;
+  isLost = false;
+  readonly #keepsHistory: boolean;
+  /** The bytes of every name that anything was put under (P2). */
+  readonly named: Map<string, Uint8Array>;
+  readonly #idSources = new Map<string, number>();
+  /** Rules that were broken at the moment of an operation. */
+  readonly breaches: string[] = [];
+
+  constructor({ keepsHistory = false, without = {} }: WorldOptions = {}, copied?: World) {
+    this.without = without;
+    this.now = copied?.now ?? START;
+    const options = { clock: () => this.now, ...(copied && { state: copied.catalog.save() }) };
+    this.catalog = without.lease ? new UnfencedCatalog(options) : new SharedMemoryCatalog(options);
+    this.bucket = new Map(copied?.bucket);
+    this.disk = copyOfDisk(copied?.disk);
+    this.book = new Book(copied?.book);
+    this.incarnation = copied?.incarnation ?? 1;
+    this.#keepsHistory = keepsHistory;
+    this.named = new Map(copied?.named);
+  }
+
+  /** Record ids that are the same in every schedule, for the same process. */
+  ids(process: string): IdSource {
+    const used = this.#idSources.get(process) ?? 0;
+    this.#idSources.set(process, used + 1);
+    return seededIds(seededRandom(Number.parseInt(hash('sha1', `${process} ${used}`).slice(0, 8), 16)));
+  }
+
+  /** Called before a change of the catalog. Returns what to call when the change was made. */
+  beforeChange(): (isDurable: boolean) => void {
+    if (!this.#keepsHistory) return () => {};
+    const before = this.catalog.save();
+    return (isDurable) => {
+      this.history.push({ before, isDurable });
+      if (this.history.length > COMMITS_BACK_MAX) this.history.shift();
+    };
+  }
+
+  /** Whether the last n commits can be lost. A durable commit of an embedded catalog cannot, nor any before it. */
+  canGoBack(commits: number, isEmbedded: boolean): boolean {
+    if (this.history.length < commits) return false;
+    return !(isEmbedded && this.history.slice(-commits).some(({ isDurable }) => isDurable));
+  }
+
+  /** The catalog loses its last commits. */
+  goBack(commits: number): void {
+    const [first] = this.history.splice(-commits);
+    assert(first, 'there are commits to lose');
+    this.catalog.restore(first.before);
+    for (const name of this.catalog.livingLeases()) this.catalog.expireLease(name);
+    this.setbacks++;
+  }
+
+  /** The catalog is gone with its machine. What makes it again begins with an empty one. */
+  loseCatalog(): void {
+    this.catalog.restore(new SharedMemoryCatalog({ clock: () => this.now }).save());
+    this.history = [];
+    this.isLost = true;
+  }
+
+  /** Every client that keeps the contract puts the same bytes under a name for good. */
+  checkName(name: string, bytes: Uint8Array): void {
+    const known = this.named.get(name);
+    if (!known) this.named.set(name, bytes);
+    else if (!equal(known, bytes)) this.breaches.push(`P2 other bytes are put under the name ${name}`);
+  }
+
+  land(put: LatePut): void {
+    this.late.splice(this.late.indexOf(put), 1);
+    this.bucket.set(put.name, put.bytes);
+  }
+}
+
+function copyOfDisk(disk: MemoryDisk | undefined): MemoryDisk {
+  const copy = new MemoryDisk();
+  for (const [name, object] of disk?.objects ?? [])
+    copy.objects.set(name, { ...object, buffer: object.buffer.slice() });
+  return copy;
+}
