@@ -55,14 +55,14 @@ class HarnessWriter {
 
   /** False: the writer was fenced. */
   async store(group: readonly TestCapture[]): Promise<boolean> {
-    const { book, catalog, volume } = this.#machine;
+    const { book, catalog, bucket } = this.#machine;
     book.try(group);
     for (;;) {
       const made = await this.#make(group);
       if (!this.#options.keepsName) this.#attempt++;
       const name = `_pinakes/open/${this.#row.name}/${this.#row.bytes}-${this.#attempt}.part`;
       const part = Buffer.concat(made.members);
-      await again(() => volume.put(name, [part]));
+      await again(() => bucket.put(name, [part]));
       const bytes = this.#row.bytes + part.length;
       const records = this.#row.records + group.length;
       const parts = [...(this.#row.parts ?? []), { name, offset: this.#row.bytes }];
@@ -79,7 +79,7 @@ class HarnessWriter {
   }
 
   async seal(): Promise<void> {
-    const { catalog, volume } = this.#machine;
+    const { catalog, bucket } = this.#machine;
     const { name, parts = [], bytes } = this.#row;
     const fixed = await again(() =>
       catalog.commit({ lease: this.#lease, segments: [this.#move({ state: 'sealing' })] }),
@@ -87,11 +87,11 @@ class HarnessWriter {
     if (fixed.kind !== 'committed') return;
     this.#row = { ...this.#row, state: 'sealing' };
     const ranges = parts.map((part) => ({ name: part.name, offset: 0, length: bytes }));
-    await again(() => volume.join(name, ranges));
+    await again(() => bucket.join(name, ranges));
     const sealed = await again(() =>
       catalog.commit({ lease: this.#lease, segments: [this.#move({ state: 'sealed' })] }),
     );
-    if (sealed.kind === 'committed') await volume.remove(parts.map((part) => part.name));
+    if (sealed.kind === 'committed') await bucket.remove(parts.map((part) => part.name));
   }
 
   #move(to: Partial<Segment>): NonNullable<CommitGroup['segments']>[number] {
@@ -109,7 +109,7 @@ class HarnessWriter {
     let offset = this.#row.bytes;
     for (const [index, { id, content }] of group.entries()) {
       const [block] = held[index]!;
-      const member = encoder.encode(this.#record(id, content, block !== undefined));
+      const member = memberOf(content, recordIdOf(id), block !== undefined, urlOf(id));
       const place = { segment: this.#row.number, offset, length: member.length };
       const key = { digest: digests[index]!, overflow: 0 };
       if (block) referents.push(block);
@@ -120,19 +120,20 @@ class HarnessWriter {
     }
     return { members, commit: { lease: this.#lease, referents, blocks, captures } };
   }
+}
 
-  #record(id: string, content: string, isRevisit: boolean): Uint8Array[] {
-    const record: NewRecord = {
-      type: isRevisit ? 'revisit' : 'response',
-      recordId: recordIdOf(id),
-      date: CAPTURE_DATE,
-      targetUri: urlOf(id),
-      contentType: 'application/http; msgtype=response',
-      payloadDigest: `sha256:${digestOfContent(content)}`,
-      ...(isRevisit && { revisit: { profile: 'identical-payload-digest' } as const }),
-    };
-    return recordParts(record, isRevisit ? HTTP_HEAD : Buffer.concat([HTTP_HEAD, payloadOf(content)]));
-  }
+/** A record of a capture, in a member of its own. */
+export function memberOf(content: string, recordId: string, isRevisit = false, targetUri = urlOf(content)): Uint8Array {
+  const record: NewRecord = {
+    type: isRevisit ? 'revisit' : 'response',
+    recordId,
+    date: CAPTURE_DATE,
+    targetUri,
+    contentType: 'application/http; msgtype=response',
+    payloadDigest: `sha256:${digestOfContent(content)}`,
+    ...(isRevisit && { revisit: { profile: 'identical-payload-digest' } as const }),
+  };
+  return encoder.encode(recordParts(record, isRevisit ? HTTP_HEAD : Buffer.concat([HTTP_HEAD, payloadOf(content)])));
 }
 
 function captureAt(id: string, place: Capture['place'], block: Capture['block'], kind: Capture['kind']): Capture {

@@ -1,41 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { MemoryPartVolume } from '../../src/volume/index.ts';
+import { bite } from './bite.ts';
 import { explore, exploreSeed, replay } from './explorer.ts';
-import { objectsOf } from './found-record.ts';
-import { harnessDeleter, harnessWriter } from './harness-writer.ts';
-import { judgeCatalog } from './judge.ts';
-import { runAlone } from './machine.ts';
+import { faultyWriter, writersAndDeleter } from './harness-scenarios.ts';
+import { harnessDeleter, harnessWriter, memberOf } from './harness-writer.ts';
 import { prepare, type Scenario } from './scenario.ts';
 import { ScheduleFailure, Scheduler } from './scheduler.ts';
-import { VOLUME, type World } from './world.ts';
-
-async function judge(world: World): Promise<string[]> {
-  const objects = await objectsOf(new MemoryPartVolume(VOLUME, world.bucket));
-  return judgeCatalog(world.catalog, objects, world.book);
-}
-
-const oneSealedSegment = (world: World) => runAlone(world, 'P', harnessWriter([[{ id: 'p1', content: 'x' }]]));
-
-const writersAndDeleter: Scenario = {
-  name: 'two writers, and a deletion of the only capture that has a content',
-  setup: oneSealedSegment,
-  processes: {
-    W: harnessWriter([[{ id: 'w1', content: 'x' }], [{ id: 'w2', content: 'y' }]]),
-    V: harnessWriter([[{ id: 'v1', content: 'y' }]]),
-    D: harnessDeleter('p1'),
-  },
-  hasFaults: false,
-  finish: judge,
-};
-
-const faultyWriter: Scenario = {
-  name: 'a writer whose answers are lost and which may be killed',
-  processes: { W: { work: harnessWriter([[{ id: 'w1', content: 'x' }], [{ id: 'w2', content: 'x' }]]), mayDie: true } },
-  leasesEnd: ['W'],
-  finish: judge,
-};
 
 suite('The simulation', () => {
   test('finds no loss where commits check the contents that revisits refer to (C3)', async () => {
@@ -95,6 +66,44 @@ suite('The simulation', () => {
       const { found } = await explore({ ...faultyWriter, hasFaults: false, ...loss }, { costMax: 1 });
       assert.match(found!.breaches.join(), /^I\d .*\bw\d\b/, JSON.stringify(loss));
     }
+  });
+
+  test('tells how soon the loss of a rule is found', async () => {
+    const options = { costMax: 1, limitMs: 10_000 };
+    const referents = await bite([faultyWriter, writersAndDeleter], 'referents', options);
+    assert.equal(referents.scenario, writersAndDeleter.name);
+    assert.equal(referents.exploration?.found?.cost, 1);
+    const bars = await bite([writersAndDeleter], 'bars', options);
+    assert.equal(bars.exploration, undefined, 'nothing is barred in this scenario');
+    assert.ok(bars.schedules > 100);
+  });
+
+  test('cuts unsynced bytes at a power cut, at a record or inside one', async () => {
+    const left = new Set<number>();
+    const appending: Scenario = {
+      name: 'appends to a disk',
+      processes: {
+        W: async ({ disk, catalog, ids }) => {
+          const members = [memberOf('a', ids()), memberOf('b', ids()), memberOf('c', ids())];
+          await disk.create('main/object');
+          await disk.append('main/object', 0, members.slice(0, 1));
+          await disk.sync(['main/object']);
+          await catalog.collectionNumber('one');
+          await disk.append('main/object', members[0]!.length, members.slice(1));
+          await catalog.collectionNumber('two');
+        },
+      },
+      goesBack: 'power cut',
+      finish: async ({ disk }) => {
+        left.add(disk.objects.get('main/object')?.bytes ?? -1);
+        return [];
+      },
+    };
+    const { found } = await explore(appending, { costMax: 2 });
+    assert.equal(found, undefined);
+    const { length } = memberOf('a', '<urn:uuid:00000000-0000-4000-8000-000000000000>');
+    const records = [...left].map((bytes) => Math.round((2 * bytes) / length) / 2);
+    assert.deepEqual(records.sort(), [1, 1.5, 2, 3]);
   });
 
   test('finds a process that throws, and one that does not end', async () => {

@@ -4,10 +4,11 @@
  */
 import type { Clock, IdSource } from '../../src/base/index.ts';
 import type { SharedCatalog } from '../../src/catalog/index.ts';
-import type { PartVolume } from '../../src/volume/index.ts';
+import type { PartVolume, Volume } from '../../src/volume/index.ts';
 import type { Book } from './book.ts';
 import { type Process, Scheduler } from './scheduler.ts';
 import { SimulatedCatalog } from './simulated-catalog.ts';
+import { SimulatedDisk } from './simulated-disk.ts';
 import { SimulatedVolume } from './simulated-volume.ts';
 import type { World } from './world.ts';
 
@@ -16,7 +17,9 @@ export type Machine = {
   readonly world: World;
   readonly process: Process;
   readonly catalog: SharedCatalog;
-  readonly volume: PartVolume;
+  /** A bucket, or a disk: an archive uses one of the two. */
+  readonly bucket: PartVolume;
+  readonly disk: Volume;
   readonly book: Book;
   readonly clock: Clock;
   readonly sleep: (ms: number) => Promise<void>;
@@ -32,7 +35,8 @@ export function machineFor(process: Process, world: World): Machine {
     world,
     process,
     catalog: new SimulatedCatalog(world, process),
-    volume: new SimulatedVolume(world, process),
+    bucket: new SimulatedVolume(world, process),
+    disk: new SimulatedDisk(world, process),
     book: world.book,
     clock: () => world.now,
     sleep: (ms) => process.sleep(ms),

@@ -3,6 +3,7 @@
  */
 import { machineFor, type Trace, type Work } from './machine.ts';
 import { type Choose, ScheduleFailure, Scheduler, type WorldAction } from './scheduler.ts';
+import { cutPower } from './simulated-disk.ts';
 import type { Without } from './without.ts';
 import { COMMITS_BACK_MAX, World } from './world.ts';
 
@@ -140,5 +141,8 @@ async function goBack(
 ): Promise<void> {
   world.goBack(commits);
   if (form === 'failover') await world.catalog.beginIncarnation(++world.incarnation);
-  else for (const process of scheduler.processes) if (process.state === 'started') scheduler.kill(process);
+  else {
+    for (const process of scheduler.processes) if (process.state === 'started') scheduler.kill(process);
+    await cutPower(world, scheduler.choose, scheduler.trace);
+  }
 }

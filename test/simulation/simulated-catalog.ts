@@ -240,7 +240,7 @@ export class SimulatedCatalog implements SharedCatalog {
 
 function answerLost(process: Process, detail: string): PinakesError {
   process.note(() => `-> ${detail}`);
-  return new PinakesError('CATALOG_STOPPED', { where: 'the simulated catalog', detail });
+  return new PinakesError('CATALOG_UNREACHABLE', { where: 'the simulated catalog', detail });
 }
 
 /** Whether an embedded catalog makes the group durable before it answers (R2). */

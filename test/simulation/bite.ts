@@ -1,0 +1,48 @@
+/**
+ * Whether the scenarios bite: for each rule of the protocol, takes the rule away and searches for the cheapest schedule
+ * that breaks a promise. A rule that no scenario misses is either not needed or not tested.
+ */
+import { type Exploration, explore } from './explorer.ts';
+import type { Scenario } from './scenario.ts';
+import { RULES, type RuleName } from './without.ts';
+
+export type Bite = {
+  readonly rule: RuleName;
+  /** Where the loss of the rule was found at the lowest cost. */
+  readonly scenario: string | undefined;
+  readonly exploration: Exploration | undefined;
+  /** Schedules of all scenarios until the end of the search. */
+  readonly schedules: number;
+};
+
+export type BiteOptions = {
+  readonly costMax: number;
+  /** For each scenario. */
+  readonly limitMs: number;
+};
+
+const COST_STEP = 0.5;
+
+export async function bite(
+  scenarios: readonly Scenario[],
+  rule: RuleName,
+  { costMax, limitMs }: BiteOptions,
+): Promise<Bite> {
+  let best: { scenario: string; exploration: Exploration; cost: number } | undefined;
+  let schedules = 0;
+  for (const scenario of scenarios) {
+    const cost = best ? Math.min(costMax, best.cost - COST_STEP) : costMax;
+    if (cost < 0) break;
+    const exploration = await explore(scenario, { costMax: cost, limitMs, without: { [rule]: true } });
+    schedules += exploration.schedules;
+    if (exploration.found) best = { scenario: scenario.name, exploration, cost: exploration.found.cost };
+  }
+  return { rule, scenario: best?.scenario, exploration: best?.exploration, schedules };
+}
+
+export function describeBite({ rule, scenario, exploration, schedules }: Bite): string {
+  const removed = `without ${rule} (${RULES[rule]})`;
+  const found = exploration?.found;
+  if (!found) return `${removed}: NOT FOUND in ${schedules} schedules`;
+  return `${removed}: cost ${found.cost} in "${scenario}" after ${exploration.schedules} schedules | ${found.breaches[0]}`;
+}

@@ -1,0 +1,83 @@
+/**
+ * Runs the scenarios of a suite: every schedule up to a cost, then schedules at random.
+ *
+ *     npm run simulate -- ledger [--scenario NAME] [--cost 1] [--seconds 60] [--seeds 1000] [--seed 1] [--trace]
+ *     npm run simulate -- ledger --bite [--rule NAME]
+ *
+ * `--scenario` runs those whose name begins so. `--seconds` limits each scenario, `--seeds` is how many schedules are
+ * chosen at random, from `--seed` on. `--trace` prints the schedule that was found. `--bite` takes away the rules of
+ * the protocol, one by one, and prints how soon each loss is found.
+ */
+import { parseArgs } from 'node:util';
+import { bite, describeBite } from './bite.ts';
+import { type Exploration, explore, exploreSeed, type Found, replay } from './explorer.ts';
+import { prepare, type Scenario } from './scenario.ts';
+import { SUITES } from './suites.ts';
+import { RULES, type RuleName } from './without.ts';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    scenario: { type: 'string', default: '' },
+    cost: { type: 'string', default: '1' },
+    seconds: { type: 'string', default: '60' },
+    seeds: { type: 'string', default: '0' },
+    seed: { type: 'string', default: '1' },
+    trace: { type: 'boolean', default: false },
+    bite: { type: 'boolean', default: false },
+    rule: { type: 'string' },
+    without: { type: 'string' },
+  },
+});
+const suite = SUITES[positionals[0] ?? ''];
+if (!suite) throw new Error(`the first argument is one of ${Object.keys(SUITES).join(', ')}`);
+const scenarios = suite.filter(({ name }) => name.startsWith(values.scenario));
+const costMax = Number(values.cost);
+const limitMs = Number(values.seconds) * 1000;
+const isRule = (name: string): name is RuleName => Object.hasOwn(RULES, name);
+const without = values.without !== undefined && isRule(values.without) ? { [values.without]: true } : {};
+let failed = 0;
+
+async function printFound(scenario: Scenario, found: Found): Promise<void> {
+  failed++;
+  if (!values.trace) return;
+  const { lines } = await replay(scenario, found, without);
+  for (const line of lines) console.log(`      ${line}`);
+}
+
+async function runScenario(scenario: Scenario): Promise<void> {
+  const exploration = await explore(scenario, { costMax, limitMs, without });
+  console.log(describe(scenario, exploration));
+  if (exploration.found) await printFound(scenario, exploration.found);
+}
+
+function describe({ name }: Scenario, { found, costDone, schedules, steps, ms }: Exploration): string {
+  const state = found ? 'BAD ' : costDone === costMax ? 'ok  ' : `cut above ${costDone ?? 'nothing'} `;
+  const rate = `${schedules} schedules, ${Math.round(ms)} ms, ${((ms * 1000) / steps).toFixed(1)} us a step`;
+  return `${state}${name}: ${found ? `cost ${found.cost} | ${found.breaches.join(' | ')} ` : ''}(${rate})`;
+}
+
+async function runSeeds(scenario: Scenario): Promise<void> {
+  const first = Number(values.seed);
+  const started = performance.now();
+  const prepared = await prepare(scenario, without);
+  for (let seed = first; seed < first + Number(values.seeds); seed++) {
+    const found = await exploreSeed(scenario, seed, prepared);
+    if (!found) continue;
+    console.log(`BAD ${scenario.name}: --seed ${seed} | ${found.breaches.join(' | ')}`);
+    await printFound(scenario, found);
+    return;
+  }
+  const ms = Math.round(performance.now() - started);
+  console.log(`ok  ${scenario.name}: seeds ${first} to ${first + Number(values.seeds) - 1} (${ms} ms)`);
+}
+
+if (values.bite) {
+  const rules = Object.keys(RULES).filter(isRule);
+  for (const rule of rules.filter((name) => values.rule === undefined || values.rule === name))
+    console.log(describeBite(await bite(scenarios, rule, { costMax, limitMs })));
+} else {
+  for (const scenario of scenarios) await runScenario(scenario);
+  if (Number(values.seeds) > 0) for (const scenario of scenarios) await runSeeds(scenario);
+}
+process.exitCode = failed > 0 ? 1 : 0;
