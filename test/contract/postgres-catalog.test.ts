@@ -2,6 +2,7 @@ import { after, before, describe } from 'node:test';
 import { openPostgresCatalog } from '../../src/catalog/index.ts';
 import { catalogContract } from './catalog.ts';
 import { noPostgres, PostgresServer } from './postgres-server.ts';
+import { sharedCatalogModel } from './shared-catalog-model.ts';
 import { withWrite } from './write-by-commit.ts';
 
 describe('a catalog on PostgreSQL', { skip: noPostgres }, () => {
@@ -23,4 +24,6 @@ describe('a catalog on PostgreSQL', { skip: noPostgres }, () => {
     },
     { hasOneOwner: false },
   );
+
+  sharedCatalogModel('PostgresCatalog', () => openPostgresCatalog({ url: server.url, schema: `model ${++schemas}` }));
 });

@@ -91,7 +91,9 @@ export class CommitChanges {
   /** Blocks that may have lost their last reference. */
   readonly #touched: (BlockKey | undefined)[] = [];
   readonly #dead: Buried[] = [];
-  readonly #surplus = new Map<string, Surplus>();
+  readonly #surplus: Surplus[] = [];
+  /** The blocks of the captures that the group puts. */
+  readonly #referred = new Set<string>();
 
   constructor(query: Query, tables: Tables, group: CommitGroup, locked: LockedRows) {
     this.#query = query;
@@ -102,7 +104,7 @@ export class CommitChanges {
 
   async make(): Promise<CommitOutcome> {
     const group = this.#group;
-    const { deleted, bars, aliases, notes } = this.#tables;
+    const { deleted, bars, surplus, aliases, notes } = this.#tables;
     const captures = await this.#removeCaptures();
     const marks = [...(group.deletions ?? []).map(({ mark }) => mark), ...(group.deletedMarks ?? [])];
     await this.#insert(deleted, marks, MARK, 'on conflict do nothing');
@@ -110,7 +112,11 @@ export class CommitChanges {
     await this.#moveHolders();
     const lost = await this.#addBlocks();
     await this.#putCaptures(captures);
-    await this.#bury();
+    await this.#bury(this.#dead);
+    await this.#putSurplus(this.#surplus);
+    await this.#bury(group.dead ?? []);
+    await this.#putSurplus(group.surplus ?? []);
+    await this.#delete(surplus, group.removeSurplus ?? [], RECORD_PLACE);
     await this.#delete(aliases, group.removeAliases ?? [], ALIAS);
     await this.#insert(aliases, group.aliases ?? [], ALIAS, 'on conflict do nothing');
     await this.#delete(
@@ -143,7 +149,8 @@ export class CommitChanges {
     for (const { from, to } of moves) {
       const [id, newId] = [captureId(from), captureId(to)];
       if (isThere(id)) {
-        const now = this.#locked.captures.get(id);
+        const before = put.get(id);
+        const now = before ? { mark: before.mark, block: before.capture.block } : this.#locked.captures.get(id);
         this.#touched.push(now?.block);
         removed.set(id, from);
         put.delete(id);
@@ -169,6 +176,7 @@ export class CommitChanges {
     const key = namesOf(CAPTURE_ID);
     const rest = MARKED_CAPTURE_COLUMNS.slice(CAPTURE_ID.length);
     const changes = rest.map(({ name }) => `${name} = excluded.${name}`).join(', ');
+    for (const { capture } of put.values()) if (capture.block) this.#referred.add(blockId(capture.block));
     const inOrder = [...put].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, capture]) => capture);
     await this.#insert(
       this.#tables.captures,
@@ -212,7 +220,7 @@ export class CommitChanges {
         this.#touched.push(key);
       } else if (!isSamePlace(held.holder, holder) && !isSpare) {
         lost.push(key);
-        this.#surplus.set(placeId(holder), { segment: holder.segment, offset: holder.offset, block: key });
+        this.#surplus.push({ segment: holder.segment, offset: holder.offset, block: key });
       }
     }
     absent.sort((a, b) => (blockId(a.key) < blockId(b.key) ? -1 : 1));
@@ -222,16 +230,26 @@ export class CommitChanges {
     return lost;
   }
 
-  async #bury(): Promise<void> {
-    const { dead = [], surplus = [], removeSurplus = [] } = this.#group;
-    for (const record of dead) this.#surplus.delete(placeId(record));
-    for (const record of surplus) this.#surplus.set(placeId(record), record);
-    for (const place of removeSurplus) this.#surplus.delete(placeId(place));
-    const buried = [...this.#dead, ...dead];
-    await this.#insert(this.#tables.dead, buried, DEAD_COLUMNS, 'on conflict do nothing');
-    await this.#delete(this.#tables.surplus, [...buried, ...removeSurplus], RECORD_PLACE);
-    const end = `on conflict (segment, record_offset) do update set digest = excluded.digest, overflow = excluded.overflow`;
-    await this.#insert(this.#tables.surplus, [...this.#surplus.values()], SURPLUS_COLUMNS, end);
+  /** Enters dead records. A record that is dead is not surplus too. */
+  async #bury(records: readonly Buried[]): Promise<void> {
+    if (records.length === 0) return;
+    const { dead, surplus } = this.#tables;
+    const rows = rowSet('r', records, DEAD_COLUMNS, 1);
+    const names = namesOf(DEAD_COLUMNS);
+    await this.#query(
+      `with buried as (
+         insert into ${dead} (${names}) select ${names} from ${rows.table} order by n
+         on conflict do nothing returning segment, record_offset
+       ) delete from ${surplus} s using buried b where s.segment = b.segment and s.record_offset = b.record_offset`,
+      rows.values,
+    );
+  }
+
+  async #putSurplus(records: readonly Surplus[]): Promise<void> {
+    const latest = new Map(records.map((record) => [`${record.segment} ${record.offset}`, record]));
+    const end =
+      'on conflict (segment, record_offset) do update set digest = excluded.digest, overflow = excluded.overflow';
+    await this.#insert(this.#tables.surplus, [...latest.values()], SURPLUS_COLUMNS, end);
   }
 
   async #changeSegment({ number, to }: SegmentChange): Promise<void> {
@@ -254,11 +272,8 @@ export class CommitChanges {
   /** Removes the touched blocks that no capture refers to, and returns how many. */
   async #free(): Promise<number> {
     if (this.#group.keepsUnreferenced) return 0;
-    const referred = new Set(
-      (this.#group.captures ?? []).map(({ capture }) => capture.block && blockId(capture.block)),
-    );
     const touched = [...this.#touched, ...(this.#group.sweep ?? [])];
-    const keys = distinctKeys(touched).filter((key) => !referred.has(blockId(key)));
+    const keys = distinctKeys(touched).filter((key) => !this.#referred.has(blockId(key)));
     if (keys.length === 0) return 0;
     const { blocks, captures } = this.#tables;
     const rows = rowSet('r', keys, BLOCK_KEY, 1);
@@ -306,7 +321,3 @@ export class CommitChanges {
 }
 
 const JSON_COLUMNS: ReadonlySet<string> = new Set(['roots', 'parts', 'lease']);
-
-function placeId({ segment, offset }: RecordPlace): string {
-  return `${segment} ${offset}`;
-}
