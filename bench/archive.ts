@@ -139,11 +139,15 @@ async function benchRetrieve(at: string): Promise<void> {
 
 const descriptors = new Map<number, number>();
 
-function rawRead(at: string, archive: Awaited<ReturnType<typeof open>>, captures: readonly Capture[]): void {
+async function rawRead(
+  at: string,
+  archive: Awaited<ReturnType<typeof open>>,
+  captures: readonly Capture[],
+): Promise<void> {
   for (const { place } of captures) {
     let descriptor = descriptors.get(place.segment);
     if (descriptor === undefined) {
-      const { name, state } = archive.segments().find((segment) => segment.number === place.segment)!;
+      const { name, state } = (await archive.segments()).find((segment) => segment.number === place.segment)!;
       const path = join(at, 'volumes/main', name);
       descriptor = openSync(state === 'open' && !existsSync(path) ? `${path}.open` : path, 'r');
       descriptors.set(place.segment, descriptor);

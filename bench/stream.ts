@@ -67,7 +67,7 @@ async function fill(directory: string, bytesMax: number): Promise<{ files: strin
     await Promise.all(batch);
     stored += 64 * BODY_BYTES;
   }
-  const segments = archive.segments();
+  const segments = await archive.segments();
   await archive.close();
   const volume = join(directory, 'volumes', 'main');
   const found = await readdir(volume, { recursive: true });

@@ -213,7 +213,7 @@ export class Archive implements CaptureReader {
   }
 
   /** Segments with deleted records that a compaction would leave unchanged. */
-  previewCompact(): StayingSegments {
+  previewCompact(): Promise<StayingSegments> {
     return stayingSegments(this.#opened);
   }
 
@@ -408,15 +408,16 @@ export class Archive implements CaptureReader {
     return archiveStats(this.#opened, options);
   }
 
-  segments(): Segment[] {
+  /** All segments, in the order of their numbers. */
+  segments(): Promise<Segment[]> {
     return this.#opened.segmentRegistry.all();
   }
 
   /** The bytes of a segment from `from` to `to`, which is exclusive. */
-  segmentBytes(name: string, from?: number, to?: number): AsyncIterable<Uint8Array> {
-    const segment = this.#opened.segmentRegistry.byName(name);
+  async *segmentBytes(name: string, from?: number, to?: number): AsyncGenerator<Uint8Array> {
+    const segment = await this.#opened.segmentRegistry.byName(name);
     if (!segment) throw new PinakesError('CONTENT_MISSING', { where: `segment ${name}` });
-    return this.#opened.volumes.get(segment.volume).stream(name, from, to);
+    yield* this.#opened.volumes.get(segment.volume).stream(name, from, to);
   }
 
   /** Names of the segments that could not be read to their end when the archive was opened. */

@@ -31,11 +31,11 @@ export async function storeMetadata(
     const collection = await archive.collections.number(collectionName);
     const volume = options.volume ?? (await volumeChoice(archive.volumes))(new Uint8Array(32));
     try {
-      const open = await archive.segmentRegistry.openFor({ collection, collectionName, volume, coding: 'gzip' });
-      archive.segmentRegistry.append(open, member);
+      const open = await archive.segmentWriter.openFor({ collection, collectionName, volume, coding: 'gzip' });
+      archive.segmentWriter.append(open, member);
       await archive.commit(archive.newDraft());
     } catch (error) {
-      await archive.segmentRegistry.rollBack();
+      await archive.segmentWriter.rollBack();
       throw error;
     }
   });

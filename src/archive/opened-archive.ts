@@ -18,6 +18,7 @@ import { Reserve } from './reserve.ts';
 import { CatalogDraft } from './revisit/catalog-draft.ts';
 import { ResolutionFilter } from './revisit/resolution-filter.ts';
 import { SegmentRegistry } from './segment/segment-registry.ts';
+import { SegmentWriter } from './segment/segment-writer.ts';
 import { Tombstones } from './segment/tombstones.ts';
 import { VolumeSet } from './segment/volume-set.ts';
 import { NamedSnapshots } from './stream/named-snapshots.ts';
@@ -65,6 +66,7 @@ export class OpenedArchive {
   readonly catalog: Catalog;
   readonly volumes: VolumeSet;
   readonly segmentRegistry: SegmentRegistry;
+  readonly segmentWriter: SegmentWriter;
   readonly access: RecordAccess;
   readonly retrieval: Retrieval;
   readonly resolutionFilter = new ResolutionFilter();
@@ -94,8 +96,15 @@ export class OpenedArchive {
     this.#owner = owner;
     this.#reserve = reserve;
     this.#onFinding = options.onFinding;
-    const { policies } = connector;
-    this.segmentRegistry = new SegmentRegistry({ volumes, policies, clock, newId, software: software ?? 'pinakes' });
+    this.segmentRegistry = new SegmentRegistry(clock);
+    this.segmentWriter = new SegmentWriter({
+      registry: this.segmentRegistry,
+      volumes,
+      policies: connector.policies,
+      clock,
+      newId,
+      software: software ?? 'pinakes',
+    });
     this.access = new RecordAccess(volumes, this.segmentRegistry, catalog, fingerprint);
     this.retrieval = new Retrieval(catalog, this.access, fingerprint);
     this.collections = new Collections(catalog);
@@ -169,18 +178,18 @@ export class OpenedArchive {
   /** Makes the appended records durable, then writes the draft to the catalog (I1, I2). */
   async commit(draft: CatalogDraft): Promise<void> {
     this.#assertTaking();
-    const segments = await this.segmentRegistry.sync();
+    const segments = await this.segmentWriter.sync();
     for (const segment of segments) draft.putSegment(segment);
     try {
       await this.catalog.write(draft.batch());
     } catch (error) {
       // The catalog may have written the batch all the same. The next opening finds out whether it did.
-      this.segmentRegistry.abandon(segments);
+      this.segmentWriter.abandon(segments);
       throw error;
     }
-    this.segmentRegistry.settle(segments);
+    this.segmentWriter.settle(segments);
     // The change is complete at this point. If this write fails, the next opening catalogues the sealed state.
-    const sealed = await this.segmentRegistry.sealFull();
+    const sealed = await this.segmentWriter.sealFull();
     if (sealed.length > 0) await this.catalog.write({ putSegments: sealed }).catch(() => {});
   }
 

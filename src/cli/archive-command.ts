@@ -87,6 +87,6 @@ export function parseTimeOption(text: string, side: 'start' | 'end' = 'start'): 
 }
 
 /** The bytes of all segments together, according to the catalog. */
-export function segmentBytes(archive: Archive): number {
-  return archive.segments().reduce((sum, segment) => sum + segment.bytes, 0);
+export async function segmentBytes(archive: Archive): Promise<number> {
+  return (await archive.segments()).reduce((sum, segment) => sum + segment.bytes, 0);
 }

@@ -374,7 +374,7 @@ export class Indexer {
     addTally(this.#tally, tally);
     for (const index of tooCostly) {
       const { segment, offset } = entries[index]!;
-      const file = this.#archive.segments().find(({ number }) => number === segment)?.name ?? '';
+      const file = (await this.#archive.segments()).find(({ number }) => number === segment)?.name ?? '';
       onFinding?.(warcFinding('text-too-costly', file, offset, entries[index]!.url));
     }
   }
@@ -401,7 +401,7 @@ export class Indexer {
 
   /** Looks up the captures of segments with new deletions, and removes captures that the catalog no longer has. */
   async #dropDeleted({ signal }: IndexOptions): Promise<number> {
-    const now = this.#archive.segments();
+    const now = await this.#archive.segments();
     const before = this.#reader.segments();
     const existing = new Set(now.map(({ number }) => number));
     const suspects = now

@@ -70,9 +70,9 @@ export class Metrics {
       return (await archive.totals()).uniquePayloadBytes;
     });
     gauge('segment_bytes', 'Bytes of all segments.', async () => {
-      return archive.segments().reduce((sum, segment) => sum + segment.bytes, 0);
+      return (await archive.segments()).reduce((sum, segment) => sum + segment.bytes, 0);
     });
-    gauge('segments', 'Segments.', async () => archive.segments().length);
+    gauge('segments', 'Segments.', async () => (await archive.segments()).length);
   }
 
   count(route: RouteName, status: number, seconds: number, bytes: number): void {

@@ -40,7 +40,7 @@ test('I4 Bytes pass through: add copies records larger than one copy step byte f
   const file = await writeForeign(join(archive.directory, 'a.warc.gz'), records);
   const report = await archive.add([file], { workers: 2 });
   assert.deepEqual([report.captures, report.duplicates, report.failures], [64, 3, []]);
-  const [segment] = archive.segments();
+  const [segment] = await archive.segments();
   const stored = await bytesOf(archive.segmentBytes(segment!.name));
   for (const [index, member] of members(kept).members.entries())
     assert.ok(stored.includes(member), `member ${index} was not copied as it is`);
@@ -142,7 +142,7 @@ for (const [coding, cuts] of [
       const before = await answers(archive);
       assert.equal(before.length, 3);
       assert.deepEqual(await payloadAt(archive, 'http://torn.example/'), Buffer.from(contentOf('torn')));
-      const [segment, ...others] = archive.segments();
+      const [segment, ...others] = await archive.segments();
       assert.deepEqual(others, []);
       const onFinding = ({ code }: { code: string }) => assert.fail(code);
       const records = readRecords(archive.segmentBytes(segment!.name), { onFinding });

@@ -162,7 +162,7 @@ for (const isInterrupted of [false, true])
     assert.equal((await allCaptures(archive)).length, contents.length - 1);
     for (const [n, content] of contents.entries())
       if (n !== 200) assert.deepEqual(await payloadAt(archive, urlOf(n)), content);
-    const [segment] = archive.segments();
+    const [segment] = await archive.segments();
     assert.equal(segment!.records, contents.length + 1);
     assert.equal((await archive.add([file], { inPlace: true, workers: 0 })).filesKnown, 1);
     assert.equal((await archive.verify()).errors, 0);

@@ -105,7 +105,7 @@ for (let seed = 0; seed < 6; seed++)
     t.after(() => again.close());
     assert.deepEqual(await payloadsOf(again), expected);
     assert.deepEqual((await again.compact()).damaged, []);
-    const left = again.segments().filter(({ deadBytes }) => deadBytes > 0);
+    const left = (await again.segments()).filter(({ deadBytes }) => deadBytes > 0);
     if (!hasLinked) assert.deepEqual(left, []);
     // Revisits that were added as revisits of a revisit may still point at one.
     const problems = (await audit(again)).filter((problem) => !problem.startsWith('a revisit points at'));

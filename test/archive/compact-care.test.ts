@@ -20,7 +20,7 @@ async function namesIn(archive: Archive): Promise<string[]> {
 test('compaction names a segment with unreadable bytes, leaves it as it is, and continues with the others', async (t) => {
   const archive = await makeArchive(t);
   await store(archive, ['goes', 'hurt', 'stays']);
-  const [segment] = archive.segments();
+  const [segment] = await archive.segments();
   const path = join(archive.directory, 'volumes/main', `${segment!.name}.open`);
   const bytes = await readFile(path);
   const hurt = (await allCaptures(archive)).find(({ url }) => url === urlOf('hurt'))!;

@@ -13,8 +13,8 @@ export type DamageKind = 'sum' | 'middle' | 'start' | 'all';
 
 export type DamagedPlace = { readonly segment: string; readonly offset: number };
 
-export function damageRecord(archive: Archive, place: Place, how: DamageKind): DamagedPlace {
-  const { name } = archive.segments().find(({ number }) => number === place.segment)!;
+export async function damageRecord(archive: Archive, place: Place, how: DamageKind): Promise<DamagedPlace> {
+  const { name } = (await archive.segments()).find(({ number }) => number === place.segment)!;
   const file = segmentFiles(archive.directory).find((path) => path.includes(name))!;
   const bytes = readFileSync(file);
   const { offset, length } = place;
@@ -49,5 +49,5 @@ export async function placeOf(archive: Archive, url: string): Promise<Place> {
 }
 
 export async function damageUrl(archive: Archive, url: string, how: DamageKind): Promise<DamagedPlace> {
-  return damageRecord(archive, await placeOf(archive, url), how);
+  return await damageRecord(archive, await placeOf(archive, url), how);
 }

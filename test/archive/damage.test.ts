@@ -195,24 +195,25 @@ test('damaged requests and metadata records are reported and counted', async (t)
       { segment: segment.number, offset: head.offset, length: length ?? 0 },
     ]);
   }
+  const endBytes = (await archive.segments()).at(-1)!.bytes;
   const lengthOf = ({ offset }: { offset: number }) => {
     const all = [...places.values()]
       .flat()
       .map((place) => place.offset)
       .sort((a, b) => a - b);
-    return (all[all.indexOf(offset) + 1] ?? archive.segments().at(-1)!.bytes) - offset;
+    return (all[all.indexOf(offset) + 1] ?? endBytes) - offset;
   };
   const placeAt = (type: string, n: number) => {
     const place = places.get(type)![n]!;
     return { ...place, length: lengthOf(place) };
   };
   const wounds = [
-    damageRecord(archive, placeAt('metadata', 1), 'start'),
-    damageRecord(archive, placeAt('metadata', 2), 'sum'),
-    damageRecord(archive, placeAt('metadata', 3), 'middle'),
+    await damageRecord(archive, placeAt('metadata', 1), 'start'),
+    await damageRecord(archive, placeAt('metadata', 2), 'sum'),
+    await damageRecord(archive, placeAt('metadata', 3), 'middle'),
   ];
   // This record is so short that its head is damaged too. Chance decides what can be read and which capture it joins.
-  const request = damageRecord(archive, placeAt('request', 0), 'middle');
+  const request = await damageRecord(archive, placeAt('request', 0), 'middle');
   const reported: OutputDamage[] = [];
   const report = await exported('damaged.warc.gz', reported);
   const comesOf = ({ offset }: { offset: number }) =>
@@ -258,7 +259,7 @@ for (const how of ['middle', 'start'] as const) {
     assert.match(damaged[0]!.why, /damaged/);
     for (const n of [1, 3, 4, 5]) assert.deepEqual((await archive.get(urlOf(n))).damage(), []);
     assert.ok(
-      archive.segments().some(({ name }) => name === segment),
+      (await archive.segments()).some(({ name }) => name === segment),
       'the rest of it is where it was',
     );
   });

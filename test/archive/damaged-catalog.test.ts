@@ -106,7 +106,7 @@ test('`pinakes rebuild` replaces a damaged catalog without reading it', async (t
     () => writeFileSync(inCatalog('CURRENT'), 'nothing'),
   ];
   for (const damageRecord of wounds) {
-    damageRecord();
+    await damageRecord();
     const { code, err } = await pinakes(directory, 'rebuild', '-a', directory);
     assert.equal(code, 0, err);
     const again = await reopened(t, directory);

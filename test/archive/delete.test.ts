@@ -258,7 +258,7 @@ test('I3 Torn tails heal: a deletion with durable tombstones that the catalog do
   const doomed = (await allCaptures(archive)).filter(
     ({ collection }) => collection === archive.collections.find('early'),
   );
-  const segment = archive.segments().find(({ number }) => number === doomed[0]!.place.segment)!;
+  const segment = (await archive.segments()).find(({ number }) => number === doomed[0]!.place.segment)!;
   const lines = doomed.map(({ place, block }) => `${place.offset} ${toHex(block!.digest)}~${block!.overflow}\n`);
   const volume = volumesOf(archive).get('main');
   await volume.create(`${segment.name}.tombstones`);
@@ -295,7 +295,7 @@ test('I3 Torn tails heal: bytes behind the last whole member of a segment are cu
   const archive = await makeArchive(t);
   await filled(archive);
   const before = await answers(archive);
-  const { number, name, bytes } = archive.segments()[0]!;
+  const { number, name, bytes } = (await archive.segments())[0]!;
   const place = (await allCaptures(archive)).find((capture) => capture.place.segment === number)!.place;
   const member = await bytesOf(archive.records.memberPieces(place));
   await archive.close();

@@ -364,7 +364,7 @@ describe('exporting other formats', () => {
     assert.equal(lines.length, 3);
     for (const line of lines) {
       const entry = parseCdxjLine(line, () => assert.fail(line))!;
-      const segment = archive.segments().find(({ name }) => name.endsWith(`/${entry.filename}`))!;
+      const segment = (await archive.segments()).find(({ name }) => name.endsWith(`/${entry.filename}`))!;
       const place = { segment: segment.number, offset: entry.offset!, length: entry.length! };
       assert.equal((await archive.records.open(place)).head.targetUri, entry.url);
     }

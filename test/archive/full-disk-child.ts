@@ -183,7 +183,7 @@ const SCENES = {
       }),
     );
     // The segments that still hold deleted records.
-    const names = archive.segments().map(({ name, deadBytes }) => `${name.split('/')[0]} ${deadBytes > 0}`);
+    const names = (await archive.segments()).map(({ name, deadBytes }) => `${name.split('/')[0]} ${deadBytes > 0}`);
     const seen = {
       compact,
       says,
@@ -215,7 +215,7 @@ const SCENES = {
     const archive = await open(disk);
     const compact = await outcome(archive.compact());
     const isShared = (await payloadAt(archive, urlOf('kept 0'))).equals(contentOf('shared'));
-    const names = archive.segments().map(({ name, deadBytes }) => `${name.split('/')[0]} ${deadBytes}`);
+    const names = (await archive.segments()).map(({ name, deadBytes }) => `${name.split('/')[0]} ${deadBytes}`);
     const seen = { compact, isShared, names, errors: await errorsIn(archive) };
     await archive.close();
     return seen;

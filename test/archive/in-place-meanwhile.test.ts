@@ -17,7 +17,7 @@ async function addAnd(t: TestContext, work: (archive: Archive) => Promise<unknow
   const records = Array.from({ length: COUNT }, (_, number) => response(urlOf(number), NOON, utf8(`page ${number}`)));
   const file = await writeForeign(join(archive.directory, 'many.warc.gz'), records);
   const meanwhile = async () => {
-    while (archive.segments().length === 0) await setImmediate();
+    while ((await archive.segments()).length === 0) await setImmediate();
     await work(archive);
   };
   const [report] = await Promise.all([archive.add([file], { inPlace: true, workers: 0 }), meanwhile()]);
@@ -33,7 +33,7 @@ async function assertSound(archive: Archive, captures: number): Promise<void> {
 
 test('I6 Deleted means gone: captures that are deleted while their file is being added in place stay deleted', async (t) => {
   const archive = await addAnd(t, (filling) => filling.delete({ url: urlOf(0) }));
-  assert.ok(archive.segments()[0]!.deadBytes > 0);
+  assert.ok((await archive.segments())[0]!.deadBytes > 0);
   await archive.migrate('linked', 'main');
   assert.equal((await archive.compact()).segments, 1);
   await assertSound(archive, COUNT - 1);

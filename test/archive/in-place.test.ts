@@ -59,7 +59,7 @@ test('a file that was added in place before adds nothing', async (t) => {
   const again = await archive.add([file], { inPlace: true });
   assert.deepEqual([again.filesKnown, again.captures], [1, 0]);
   assert.deepEqual(await archive.totals(), totals);
-  assert.equal(archive.segments().length, 1);
+  assert.equal((await archive.segments()).length, 1);
   await archive.close();
 });
 

@@ -37,7 +37,7 @@ test('statistics, deletions and index lines report their progress', async (t) =>
 
 test('opening and adding a volume report their progress while they read segments that the catalog does not know', async (t) => {
   const archive = await filledArchive(t);
-  const segments = archive.segments().map(({ name, bytes }) => ({ name, bytes }));
+  const segments = (await archive.segments()).map(({ name, bytes }) => ({ name, bytes }));
   await archive.close();
   const reported: { name: string; bytes: number }[] = [];
   const tell = ({ name, bytes }: { name: string; bytes: number }) => void reported.push({ name, bytes });

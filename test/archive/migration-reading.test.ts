@@ -28,7 +28,7 @@ for (const order of ['storage', 'url', 'time'] as const) {
     }
     assert.equal(new Set(delivered).size, CAPTURES);
     assert.equal(delivered.length, CAPTURES);
-    assert.deepEqual([...new Set(archive.segments().map(({ volume }) => volume))], ['second']);
+    assert.deepEqual([...new Set((await archive.segments()).map(({ volume }) => volume))], ['second']);
   });
 }
 

@@ -51,7 +51,7 @@ test('I10 Dirty input is data: a line end inside a value is read as a blank, exc
     (await allCaptures(archive)).map(({ url }) => url),
     ['http://a.example/one%0Dtwo', 'http://a.example/other%0Durl'],
   );
-  const segment = archive.segments().find(({ name }) => name.startsWith('default/odd-'));
+  const segment = (await archive.segments()).find(({ name }) => name.startsWith('default/odd-'));
   const stored = await bytesOf(archive.segmentBytes(segment!.name));
   assert.ok(stored.includes(whole), 'the record is stored as it was');
   assert.deepEqual(await audit(archive), []);

@@ -44,7 +44,7 @@ async function addFile(archive: Archive, name: string, bytes: Uint8Array) {
 async function recordsOf(archive: Archive, isOdd: boolean): Promise<{ bytes: Buffer; records: ReadingRecord[] }> {
   const bytes: Buffer[] = [];
   const records: ReadingRecord[] = [];
-  for (const { name } of archive.segments()) {
+  for (const { name } of await archive.segments()) {
     if (name.includes('/odd-') !== isOdd) continue;
     bytes.push(await bytesOf(archive.segmentBytes(name)));
     for await (const record of readRecords(archive.segmentBytes(name), { name })) {
@@ -318,7 +318,7 @@ test('the next opening resumes an odd segment, and compaction keeps odd records 
   t.after(() => again.close().catch(() => {}));
   const third = dated('three', '20240301100000');
   await addFile(again, 'b.warc.gz', third);
-  assert.equal(again.segments().filter(({ name }) => name.startsWith('default/odd-default-')).length, 1);
+  assert.equal((await again.segments()).filter(({ name }) => name.startsWith('default/odd-default-')).length, 1);
   const counts = async () => {
     const { oddRecords, undatedRecords } = await again.stats();
     return [oddRecords, undatedRecords];
@@ -424,7 +424,7 @@ test('I6 Deleted means gone: a visit is removed as a whole although two steps of
 async function everyRecord(archive: Archive): Promise<string> {
   const texts: string[] = [];
   for (const isOdd of [false, true])
-    for (const { name } of archive.segments().filter((segment) => segment.name.includes('/odd-') === isOdd))
+    for (const { name } of (await archive.segments()).filter((segment) => segment.name.includes('/odd-') === isOdd))
       for await (const record of readRecords(archive.segmentBytes(name), { name }))
         texts.push(Buffer.from(await record.bytes(1_000_000)).toString('latin1'));
   return texts.join('\n');

@@ -18,7 +18,7 @@ import {
 test('an opening and the adding of a volume can be aborted, and the next opening catalogues the rest', async (t) => {
   const made = await makeArchive(t, { policies: { segmentBytesMax: 64 * 1024 } });
   for (let n = 0; n < 90; n++) await made.store(page(`http://a.example/${n}`, NOON + n, contentOf(`page ${n}`)));
-  assert.ok(made.segments().length > 2);
+  assert.ok((await made.segments()).length > 2);
   await made.close();
   await dropCatalog(made.directory);
   const stop = new AbortController();

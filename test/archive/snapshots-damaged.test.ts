@@ -52,7 +52,7 @@ test('an archive whose list of snapshots is damaged opens, names the file, and c
   await assert.rejects(archive.removeSnapshot('first'), damaged);
   await assert.rejects(archive.stream({ snapshot: 'first' }), damaged);
   assert.throws(() => archive.listSnapshots(), damaged);
-  const [segment] = archive.segments();
+  const [segment] = await archive.segments();
   const { segments, waiting } = await archive.compact();
   assert.deepEqual({ segments, waiting }, { segments: 0, waiting: [segment!.name] });
   assert.match((await archive.recompress({ worthwhileShare: 2 })).left[0]!.why, /list of snapshots is damaged/);

@@ -76,7 +76,7 @@ describe('stats', () => {
     assert.equal(stats.savedByDeduplicationBytes, 50_000);
     assert.equal(
       storedBytes,
-      archive.segments().reduce((sum, { bytes }) => sum + bytes, 0),
+      (await archive.segments()).reduce((sum, { bytes }) => sum + bytes, 0),
     );
     assert.equal(stats.savedByCompressionBytes, 70_200 - storedBytes);
     assert.equal(stats.unresolvedRevisits, 0);

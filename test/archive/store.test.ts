@@ -211,7 +211,7 @@ test('collections share contents, and each collection has its own segments', asy
   const other = await archive.store(page('http://a.example/', NOON + 1, body), { collection: 'two' });
   assert.equal(other.capture.kind, 'revisit');
   assert.deepEqual(
-    archive.segments().map(({ name }) => name.split('/')[0]),
+    (await archive.segments()).map(({ name }) => name.split('/')[0]),
     ['one', 'two'],
   );
 });
@@ -229,7 +229,7 @@ test('I2 Acknowledged means durable: a stored capture is in the volume before `s
   await archive.store(page('http://a.example/', NOON, body));
   const { bytes, sealed } = (await volumesOf(archive).get('main').list())[0]!;
   assert.equal(sealed, false);
-  assert.equal(bytes, archive.segments()[0]!.bytes, 'the volume has all acknowledged bytes');
+  assert.equal(bytes, (await archive.segments())[0]!.bytes, 'the volume has all acknowledged bytes');
   const before = await answers(archive);
   await archive.close();
   const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
@@ -240,14 +240,14 @@ test('I2 Acknowledged means durable: a stored capture is in the volume before `s
 test('a segment past its size is sealed and another one begins, and the next process resumes an open segment', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 5000 } });
   for (let n = 0; n < 8; n++) await archive.store(page(`http://a.example/${n}`, NOON + n, contentOf(`s ${n}`)));
-  const states = archive.segments().map(({ state }) => state);
+  const states = (await archive.segments()).map(({ state }) => state);
   assert.ok(states.length > 2);
   assert.deepEqual(new Set(states.slice(0, -1)), new Set(['sealed']));
   await archive.close();
   const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
   t.after(() => again.close());
-  const before = again.segments().length;
+  const before = (await again.segments()).length;
   await again.store(page('http://a.example/next', NOON, contentOf('next', 1100)));
-  assert.equal(again.segments().length, states.at(-1) === 'open' ? before : before + 1);
+  assert.equal((await again.segments()).length, states.at(-1) === 'open' ? before : before + 1);
   assert.deepEqual(await audit(again), []);
 });

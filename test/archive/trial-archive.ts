@@ -90,7 +90,7 @@ export type WalkedRecord = {
 /** Every record of every segment, read from the first byte to the last as any other tool would read it. */
 export async function walk(archive: Archive): Promise<WalkedRecord[]> {
   const walked: WalkedRecord[] = [];
-  for (const segment of archive.segments()) {
+  for (const segment of await archive.segments()) {
     const stream = archive.segmentBytes(segment.name);
     for await (const record of readRecords(stream, { name: segment.name })) {
       const scanner = new BlockScanner(record.head, { payload: ['sha256'] });
@@ -170,7 +170,7 @@ export async function audit(archive: Archive): Promise<string[]> {
   const problems: string[] = [];
   const walked = await walk(archive);
   const records = new Map(walked.map((record) => [`${record.segment}:${record.offset}`, record]));
-  const nameOf = new Map(archive.segments().map(({ number, name }) => [number, name]));
+  const nameOf = new Map((await archive.segments()).map(({ number, name }) => [number, name]));
   const { tombstones, files } = await withVolumes(archive, readVolumes);
   const references = new Map<string, number>();
   const catalogued = new Set<string>();

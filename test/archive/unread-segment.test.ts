@@ -114,7 +114,7 @@ for (const how of ['copied', 'added in place'])
     await archive.add([sound], { workers: 0, collection: 'a-sound' });
     await archive.add([bad], { workers: 0, collection: 'bad', inPlace: isInPlace });
     await archive.delete({ url: 'http://sound.example/7' });
-    const { name, bytes } = archive.segments().find((segment) => segment.name.startsWith('bad/'))!;
+    const { name, bytes } = (await archive.segments()).find((segment) => segment.name.startsWith('bad/'))!;
     const file = isInPlace ? bad : join(archive.directory, 'volumes/main', `${name}.open`);
     await archive.close();
     const repair = await breakFile(t, file, bytes - 10_000);
@@ -149,7 +149,7 @@ test('compaction and migration leave a segment with a bad sector where it is, an
     await archive.add([file], { workers: 0, collection: name, volume: 'main' });
     await archive.delete({ url: `http://${name}.example/3` });
   }
-  const { name } = archive.segments().find((segment) => segment.name.startsWith('one/'))!;
+  const { name } = (await archive.segments()).find((segment) => segment.name.startsWith('one/'))!;
   const repair = await breakFile(t, join(archive.directory, 'volumes/main', `${name}.open`), 40_000);
   const { segments, damaged } = await archive.compact();
   assert.deepEqual([segments, damaged.map(({ segment }) => segment)], [1, [name]]);
@@ -186,8 +186,8 @@ async function leaningArchive(t: TestContext): Promise<Archive> {
   return archive;
 }
 
-function fileOf(archive: Archive, collection: string, suffix = ''): string {
-  const { name } = archive.segments().find((segment) => segment.name.startsWith(`${collection}/`))!;
+async function fileOf(archive: Archive, collection: string, suffix = ''): Promise<string> {
+  const { name } = (await archive.segments()).find((segment) => segment.name.startsWith(`${collection}/`))!;
   return join(archive.directory, 'volumes/main', `${name}${suffix}.open`);
 }
 
@@ -220,17 +220,17 @@ for (const [what, broken, suffix, stay] of [
 ] as const)
   test(`a bad sector under ${what} is reported, and compaction spares this segment and those that depend on it`, async (t) => {
     const archive = await leaningArchive(t);
-    const repair = await breakFile(t, fileOf(archive, broken, suffix), 0);
+    const repair = await breakFile(t, await fileOf(archive, broken, suffix), 0);
     const { damaged } = await archive.compact();
     assert.deepEqual(
       damaged.map(({ segment }) => segment.split('/')[0]),
       [broken],
     );
-    const left = archive.segments().filter(({ deadBytes }) => deadBytes > 0);
+    const left = (await archive.segments()).filter(({ deadBytes }) => deadBytes > 0);
     assert.deepEqual(left.map(({ name }) => name.split('/')[0]).sort(), stay);
     repair();
     await archive.compact();
-    assert.ok(archive.segments().every(({ deadBytes }) => deadBytes === 0));
+    assert.ok((await archive.segments()).every(({ deadBytes }) => deadBytes === 0));
     assert.deepEqual(await payloadAt(archive, 'http://leaning.example/shared'), Buffer.from(contentOf('kept')));
     assert.equal((await allCaptures(archive)).length, 8);
     assert.deepEqual(await audit(archive), []);
@@ -260,14 +260,14 @@ test('I5 No capture loses its content when its revisit names another revisit, wh
   assert.deepEqual(await payloadAt(archive, 'http://c.example/'), Buffer.from(contentOf('shared')));
   await archive.compact();
   assert.deepEqual(await payloadAt(archive, 'http://c.example/'), Buffer.from(contentOf('shared')));
-  assert.ok(archive.segments().every(({ deadBytes }) => deadBytes === 0));
+  assert.ok((await archive.segments()).every(({ deadBytes }) => deadBytes === 0));
   assert.deepEqual(await audit(archive), []);
 });
 
 test('recompression leaves out only the segment with a bad sector', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 64 * 1024 } });
   for (let n = 0; n < 120; n++) await archive.store(page(`http://a.example/${n}`, NOON + n, contentOf(`page ${n}`)));
-  const sealed = archive.segments().filter(({ state }) => state === 'sealed');
+  const sealed = (await archive.segments()).filter(({ state }) => state === 'sealed');
   assert.ok(sealed.length > 1);
   const { name } = sealed[0]!;
   const repair = await breakFile(t, join(archive.directory, 'volumes/main', name), 0);
@@ -295,7 +295,7 @@ test('the next migration reports a leftover file of an interrupted one when it h
   const volume = join(archive.directory, 'volumes/main');
   cpSync(volume, copies, { recursive: true });
   assert.equal((await archive.migrate('main', 'second')).segments, 2);
-  const names = archive.segments().map(({ name }) => name);
+  const names = (await archive.segments()).map(({ name }) => name);
   for (const name of names) cpSync(join(copies, `${name}.open`), join(volume, name));
   const repair = await breakFile(t, join(volume, names[0]!), 0);
   const { failures } = await archive.migrate('main', 'second');
@@ -319,7 +319,7 @@ test('a rebuild leaves out a segment whose tombstones have a bad sector, and bri
     for (const path of ['a', 'b'])
       await archive.store(page(`http://${name}.example/${path}`, NOON, contentOf(name + path)), { collection: name });
   await archive.delete({ url: 'http://one.example/a' });
-  const { name } = archive.segments().find((segment) => segment.name.startsWith('one/'))!;
+  const { name } = (await archive.segments()).find((segment) => segment.name.startsWith('one/'))!;
   await archive.close();
   await dropCatalog(archive.directory);
   const repair = await breakFile(t, join(archive.directory, 'volumes/main', `${name}.tombstones.open`), 0);
@@ -346,7 +346,7 @@ for (const times of [1, Infinity])
     cpSync(archive.directory, copy, { recursive: true });
     const compacted = await openArchive(copy, trialOptions({ seed: 2 }));
     await compacted.compact();
-    const [{ name }] = compacted.segments() as [Segment];
+    const [{ name }] = (await compacted.segments()) as [Segment];
     await compacted.close();
 
     const deleting = await openArchive(archive.directory, trialOptions({ seed: 3 }));

@@ -47,7 +47,7 @@ function flipIn(file: string, offset: number, length: number): void {
 /** Flips a bit in the middle of the record of a page, in a segment or in a file that was added in place. */
 async function flip(archive: Archive, url: string, linked?: string): Promise<void> {
   const place = await placeOf(archive, url);
-  const { name } = archive.segments().find(({ number }) => number === place.segment)!;
+  const { name } = (await archive.segments()).find(({ number }) => number === place.segment)!;
   flipIn(linked ?? segmentFiles(archive.directory).find((path) => path.includes(name))!, place.offset, place.length);
 }
 
@@ -149,7 +149,7 @@ test('a flipped bit in a request, which only its block digest covers, is reporte
   const blockDigest = `sha1:${createHash('sha1').update(block).digest('hex')}`;
   const digested = { record: { ...request.record, blockDigest }, block };
   const { archive } = await filled(t, [page, digested]);
-  const [segment] = archive.segments();
+  const [segment] = await archive.segments();
   const file = segmentFiles(archive.directory)[0]!;
   const offset = readFileSync(file).indexOf(block.subarray(0, 1000));
   assert.ok(offset > 0 && segment);

@@ -29,8 +29,8 @@ async function addMembers(archive: Archive, members: readonly Buffer[]) {
 }
 
 async function stored(archive: Archive): Promise<Buffer> {
-  const [{ name }] = archive.segments() as [ReturnType<Archive['segments']>[number]];
-  return bytesOf(archive.segmentBytes(name));
+  const [segment] = await archive.segments();
+  return bytesOf(archive.segmentBytes(segment!.name));
 }
 
 test('I4 Bytes pass through: records with different URLs that are not UTF-8 are different captures, copied unchanged', async (t) => {

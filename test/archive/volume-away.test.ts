@@ -43,7 +43,7 @@ test('stores go to the volumes that are left, and fail with the name of a missin
     await archive.store(page(urlOf('later', number), NOON, contentOf(`later ${number}`)));
   for (const capture of await allCaptures(archive)) {
     if (!capture.url.startsWith('http://later.')) continue;
-    assert.equal(archive.segments().find(({ number }) => number === capture.place.segment)?.volume, 'main');
+    assert.equal((await archive.segments()).find(({ number }) => number === capture.place.segment)?.volume, 'main');
   }
   renameSync(join(archive.directory, 'volumes/main'), join(archive.directory, 'volumes/unplugged'));
   const failing = archive.store(page('http://late.example/', NOON, contentOf('late')));

@@ -51,7 +51,7 @@ async function addPages(archive: Archive, directory: string, name: string, pages
   return archive.add([file], { volume, workers: 0 });
 }
 
-const segmentVolumes = (archive: Archive) => archive.segments().map(({ volume }) => volume);
+const segmentVolumes = async (archive: Archive) => (await archive.segments()).map(({ volume }) => volume);
 
 test('contents of other volumes can be read while a volume is missing, and errors name the missing one', async (t) => {
   const { directory, archive: before } = await twoVolumes(t);
@@ -161,13 +161,13 @@ test('nothing is written to a volume that was made read-only, and tombstones of 
 test('a migration moves every segment unchanged, and every capture can be read afterwards', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.delete({ url: FIRST[0]!.url, from: timeOf(FIRST[0]!), to: timeOf(FIRST[0]!) });
-  const before = archive.segments();
+  const before = await archive.segments();
   const planned = await archive.migrate('main', 'second', { dryRun: true });
-  assert.deepEqual(archive.segments(), before);
+  assert.deepEqual(await archive.segments(), before);
   const report = await archive.migrate('main', 'second');
   assert.equal(report.segments, 1);
   assert.deepEqual([planned.segments, planned.bytes], [report.segments, report.bytes]);
-  assert.deepEqual(segmentVolumes(archive), ['second', 'second']);
+  assert.deepEqual(await segmentVolumes(archive), ['second', 'second']);
   assert.deepEqual(segmentFiles(join(directory, 'archive/volumes/main')), []);
   assert.deepEqual(await lostDays(archive, PAGES), [0]);
   assert.deepEqual(await problemsOf(archive), []);
@@ -189,7 +189,7 @@ test('one copy of each segment counts after an interrupted migration, and the ne
   const { directory, archive } = await twoVolumes(t);
   await archive.migrate('main', 'second');
   await archive.migrate('second', 'main');
-  const { name } = archive.segments()[0]!;
+  const { name } = (await archive.segments())[0]!;
   await archive.close();
   const source = join(directory, 'archive/volumes/main', name);
   const copy = join(directory, 'second', name);
@@ -217,7 +217,7 @@ test('one copy of each segment counts after an interrupted migration, and the ne
   assert.deepEqual(await lostDays(third, PAGES), []);
   assert.equal((await third.totals()).captures, PAGES.length);
   await third.migrate('main', 'second');
-  assert.deepEqual(segmentVolumes(third), ['second', 'second']);
+  assert.deepEqual(await segmentVolumes(third), ['second', 'second']);
   assert.deepEqual(segmentFiles(join(directory, 'archive/volumes/main')), []);
 
   // The catalog was updated, but the source was not removed.
@@ -232,7 +232,7 @@ test('one copy of each segment counts after an interrupted migration, and the ne
 test('a copy that differs from its source never replaces it', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.migrate('second', 'main');
-  const { name } = archive.segments()[0]!;
+  const { name } = (await archive.segments())[0]!;
   const other = join(directory, 'second', name);
   mkdirSync(dirname(other), { recursive: true });
   const bytes = readFileSync(join(directory, 'archive/volumes/main', `${name}.open`));
@@ -254,7 +254,7 @@ for (const counting of ['main', 'second']) {
     const { directory, archive } = await twoVolumes(t);
     await archive.migrate('main', 'second');
     if (counting === 'main') await archive.migrate('second', 'main');
-    const { name } = archive.segments().find(({ number }) => number === 1)!;
+    const { name } = (await archive.segments()).find(({ number }) => number === 1)!;
     await archive.close();
     const places = [join(directory, 'archive/volumes/main', name), join(directory, 'second', name)];
     if (counting === 'second') places.reverse();
@@ -294,7 +294,7 @@ test('tombstones that moved with their segment are not reported as lost after an
 test('compaction and recompression leave out a segment when another volume has a file of the same name', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.migrate('second', 'main');
-  const { name } = archive.segments().find(({ state }) => state === 'sealed')!;
+  const { name } = (await archive.segments()).find(({ state }) => state === 'sealed')!;
   await archive.delete({ url: SECOND[1]!.url, from: timeOf(SECOND[1]!), to: timeOf(SECOND[1]!) });
   const other = join(directory, 'second', name);
   mkdirSync(dirname(other), { recursive: true });
@@ -303,7 +303,7 @@ test('compaction and recompression leave out a segment when another volume has a
   assert.deepEqual([segments, doubled], [0, [{ segment: name, volume: 'second' }]]);
   rmSync(other);
   assert.deepEqual((await archive.compact()).doubled, []);
-  const [packed] = archive.segments().filter(({ state }) => state === 'sealed');
+  const [packed] = (await archive.segments()).filter(({ state }) => state === 'sealed');
   mkdirSync(dirname(other), { recursive: true });
   writeFileSync(join(directory, 'second', packed!.name), 'something else');
   const { left } = await archive.recompress({ worthwhileShare: 2 });
@@ -316,7 +316,7 @@ test('a rebuild prefers a whole segment to an unfinished copy, even one in a vol
   const { directory, archive } = await twoVolumes(t);
   await archive.migrate('second', 'main');
   await archive.migrate('main', 'second');
-  const { name } = archive.segments()[0]!;
+  const { name } = (await archive.segments())[0]!;
   await archive.close();
   const part = join(directory, 'archive/volumes/main', `${name}.open`);
   mkdirSync(dirname(part), { recursive: true });
@@ -379,7 +379,7 @@ test('files that a volume leaves out because of their names are reported when it
       ['segment-misnamed', 'shared: a folder/one.warc'],
     ],
   );
-  assert.equal(archive.segments().length, 1);
+  assert.equal((await archive.segments()).length, 1);
   const problems: string[] = [];
   const report = await archive.verify({ onProblem: ({ code, segment }) => void problems.push(`${code} ${segment}`) });
   assert.deepEqual(problems, ['segment-misnamed WEB-1~host~8443.warc.gz', 'segment-misnamed a folder/one.warc']);

@@ -55,7 +55,7 @@ before(async () => {
   assert.deepEqual(refused, ['wacz/webrecorder+py-wacz/fixtures__invalid_example_1.wacz']);
   mkdirSync(join(directory, 'segments'));
   segments = [];
-  for (const { name } of archive.segments()) {
+  for (const { name } of await archive.segments()) {
     const [, file] = name.split('/') as [string, string];
     if (file.startsWith('odd-')) continue;
     const pieces: Uint8Array[] = [];

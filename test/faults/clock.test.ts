@@ -13,7 +13,7 @@ test('tombstones of a removed segment do not apply to a new segment, although th
   const store = (into: typeof archive, name: string) =>
     into.store(page(`http://x.example/${name}`, NOON, contentOf(name)));
   await store(archive, 'gone');
-  const { name } = archive.segments()[0]!;
+  const { name } = (await archive.segments())[0]!;
   await archive.delete({ url: 'http://x.example/gone' });
   const tombstones = join(directory, 'volumes/main', `${name}.tombstones.open`);
   const left = await readFile(tombstones);

@@ -16,7 +16,7 @@ const NAMES = ['0', '1', '2', '3', '4', '5'];
 async function openSegment(t: Parameters<typeof makeArchive>[0]) {
   const archive = await makeArchive(t);
   for (const name of NAMES) await archive.store(page(`http://x.example/${name}`, NOON, contentOf(name, 1300)));
-  const path = join(archive.directory, 'volumes/main', `${archive.segments()[0]!.name}.open`);
+  const path = join(archive.directory, 'volumes/main', `${(await archive.segments())[0]!.name}.open`);
   const places = (await allCaptures(archive)).map(({ place }) => place).sort((a, b) => a.offset - b.offset);
   await archive.close();
   const { directory } = archive;
@@ -65,7 +65,7 @@ async function halfDeleted(t: Parameters<typeof makeArchive>[0]) {
   const archive = await makeArchive(t);
   for (const name of NAMES) await archive.store(page(`http://x.example/${name}`, NOON, contentOf(name, 1300)));
   await archive.setVolumeWritable('main', false);
-  const path = join(archive.directory, 'volumes/main', archive.segments()[0]!.name);
+  const path = join(archive.directory, 'volumes/main', (await archive.segments())[0]!.name);
   const [first] = await allCaptures(archive);
   await archive.setVolumeWritable('main', true);
   await archive.close();
@@ -114,7 +114,7 @@ test('an archive opens although a replacement disappeared in the middle of its s
   // The state after a process was killed in the middle of a swap.
   catalog.write = (batch) => (batch.removeSegments?.length ? Promise.reject(new Error('killed')) : write(batch));
   await assert.rejects(again.compact(), /killed/);
-  const fresh = again.segments().at(-1)!;
+  const fresh = (await again.segments()).at(-1)!;
   await again.close();
   await rm(join(directory, 'volumes/main', fresh.name));
   const { codes } = await reopened();
@@ -154,7 +154,7 @@ test('an empty segment is not reported as missing after an interrupted removal',
   const findings: Finding[] = [];
   const onFinding = (finding: Finding) => findings.push(finding);
   const again = await openArchive(directory, { ...trialOptions({ seed: 2 }), onFinding });
-  assert.deepEqual([findings, again.segments()], [[], []]);
+  assert.deepEqual([findings, await again.segments()], [[], []]);
   await again.close();
 });
 

@@ -94,7 +94,7 @@ test('the segment of the last compaction is used instead of those that earlier c
   const backup = await copyTwice(t, async (archive) => {
     await archive.delete({ url: urlOf(0) });
     await archive.compact();
-    const [first] = archive.segments();
+    const [first] = await archive.segments();
     const path = join(archive.directory, 'volumes/main', first!.name);
     const kept = await readFile(path);
     await archive.delete({ url: urlOf(1) });
@@ -131,7 +131,7 @@ async function interruptExchange(t: TestContext): Promise<{ directory: string; f
   const folder = join(directory, 'volumes/main/default');
   const kept = join(directory, 'kept');
   await cp(folder, kept, { recursive: true });
-  const old = archive.segments()[0]!.name.split('/')[1]!;
+  const old = (await archive.segments())[0]!.name.split('/')[1]!;
   await archive.compact();
   await archive.close();
   await cp(kept, folder, { recursive: true });
@@ -160,7 +160,7 @@ test('a compacted segment and its tombstones are used instead of an unfinished c
   await archive.delete({ url: urlOf(0) });
   await archive.compact();
   await archive.delete({ url: urlOf(1) });
-  const [segment] = archive.segments();
+  const [segment] = await archive.segments();
   await archive.close();
   const bytes = await readFile(join(directory, 'volumes/main', segment!.name));
   await mkdir(join(second, 'default'));

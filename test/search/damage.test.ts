@@ -17,7 +17,7 @@ for (const how of ['sum', 'middle', 'start'] satisfies DamageKind[])
     const place = await placeOf(archive, 'http://two.example/');
     // The revisit refers to the record that will be damaged.
     await storePages(archive, [pageWith('two', 'walrus', { time: Date.UTC(2024, 1, 1) }), pageWith('four', 'giraffe')]);
-    damageRecord(archive, place, how);
+    await damageRecord(archive, place, how);
     const indexer = await Indexer.open(archive);
     const reported: OutputDamage[] = [];
     const report = await indexer.catchUp({ onDamage: (damage) => reported.push(damage) });
@@ -36,7 +36,7 @@ for (const how of ['sum', 'middle', 'start'] satisfies DamageKind[])
 test('`pinakes index` lists damaged records and exits with 1', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'walrus')]);
-  damageRecord(archive, await placeOf(archive, 'http://one.example/'), 'sum');
+  await damageRecord(archive, await placeOf(archive, 'http://one.example/'), 'sum');
   await archive.close();
   const first = await pinakes(archive.directory, 'index', '-a', archive.directory, '--json');
   assert.deepEqual([first.code, JSON.parse(first.out).damaged], [1, 1], first.err);

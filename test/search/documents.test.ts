@@ -59,7 +59,7 @@ test('a document that takes too much memory is indexed without text and reported
   const [found, ...more] = findings;
   assert.deepEqual([found?.code, found?.level, more.length], ['text-too-costly', 'warning', 0]);
   assert.match(found!.message, /http:\/\/a\.test\/bomb\.pdf$/);
-  const segment = archive.segments().find(({ name }) => name === found!.file);
+  const segment = (await archive.segments()).find(({ name }) => name === found!.file);
   assert.ok(segment && found!.offset < segment.bytes);
   // The second run does not read the document again.
   assert.deepEqual((await catchUp()).counts, [0, 0, 0]);

@@ -436,10 +436,10 @@ test('a record that compaction moves between the stream and the catalog lookup i
       };
     },
   });
-  const before = archive.segments().map(({ number }) => number);
+  const before = (await archive.segments()).map(({ number }) => number);
   await indexed(moving);
   assert.notDeepEqual(
-    archive.segments().map(({ number }) => number),
+    (await archive.segments()).map(({ number }) => number),
     before,
   );
   const search = openSearch(archive.directory);
@@ -505,12 +505,12 @@ test('a rebuild of the archive at the start of a run does not lose new captures'
   await indexed(archive);
   // The rebuild swaps the numbers of the two segments.
   await storePages(archive, [pageWith('two', 'zebra2', { collection: 'a' })]);
-  const numbers = archive.segments().map(({ name }) => name);
+  const numbers = (await archive.segments()).map(({ name }) => name);
   const indexer = await Indexer.open(archive);
   t.after(() => indexer.close());
   await Promise.all([indexer.catchUp(), archive.rebuild()]);
   assert.deepEqual(
-    archive.segments().map(({ name }) => name),
+    (await archive.segments()).map(({ name }) => name),
     numbers.toReversed(),
   );
   const search = openSearch(archive.directory);

@@ -21,7 +21,7 @@ function comparable(line: string, file: string): string {
 test('the example files of the formats have the index lines that the format documents show', { skip }, async (t) => {
   const { archive, server } = await makeServer(t);
   await archive.add([`${CORPORA}formats-examples/demo.warc.gz`], { inPlace: true });
-  const file = basename(archive.segments()[0]!.name);
+  const file = basename((await archive.segments())[0]!.name);
   const expected = (await readFile(`${CORPORA}formats-examples/index.cdxj`, 'utf8')).trimEnd().split('\n');
   const reply = await ask(server.uiAddress, '/cdx/pywb?url=*.example.test');
   assert.deepEqual(

@@ -51,7 +51,7 @@ test('the CDX server replies in the exact format of each dialect', async (t) => 
   const { archive, server, failures } = await makeServer(t);
   const path = await writeHandOver(await temporaryDirectory(t));
   await archive.add([path], { inPlace: true, collection: 'given' });
-  const file = basename(archive.segments()[0]!.name);
+  const file = basename((await archive.segments())[0]!.name);
   const get = (target: string) => ask(server.uiAddress, target);
   assert.equal(HELLO_SHA256, HELLO);
 

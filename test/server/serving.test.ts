@@ -268,7 +268,7 @@ test('only the operator sees paths of the machine', async (t) => {
   ]);
   await archive.add([file], { inPlace: true });
   await rm(file);
-  const { name } = archive.segments().at(-1)!;
+  const { name } = (await archive.segments()).at(-1)!;
   const { items } = JSON.parse((await ask(server.uiAddress, '/api/captures?url=http://site.test/')).text);
   for (const [address, target] of [
     [server.uiAddress, `/api/captures/${items[0].id}`],

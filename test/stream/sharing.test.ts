@@ -32,7 +32,7 @@ describe('clients of one scan', () => {
   test('64 clients at random speeds get every record in order, for at most 1.5 scans and within the memory given', async (t) => {
     const archive = await sampleArchive(t, 600);
     const wanted = await storedIds(archive);
-    const scanBytes = storedBytes(archive);
+    const scanBytes = await storedBytes(archive);
     assert.ok(scanBytes > 15 * MEBIBYTE, `${scanBytes}`);
     const sharing = new ScanHub({ bytesMax: 8 * MEBIBYTE });
     const reads = countReads(archive);
@@ -61,7 +61,7 @@ describe('clients of one scan', () => {
 
   test('a client that pauses does not delay the others, and gets a separate scan when it continues', async (t) => {
     const archive = await sampleArchive(t, 400);
-    const scanBytes = storedBytes(archive);
+    const scanBytes = await storedBytes(archive);
     const sharing = new ScanHub({ bytesMax: 3 * MEBIBYTE });
     await using slow = await archive.subscribe(sharing, allOf(archive));
     const start = await slow.next();
@@ -82,7 +82,7 @@ describe('clients of one scan', () => {
 
   test('clients that are too far apart for the memory share the scan of the nearest client ahead', async (t) => {
     const archive = await sampleArchive(t, 600);
-    const scanBytes = storedBytes(archive);
+    const scanBytes = await storedBytes(archive);
     const sharing = new ScanHub({ bytesMax: 8 * MEBIBYTE });
     const reads = countReads(archive);
     const behind = [0, 5, 10];
@@ -99,7 +99,7 @@ describe('clients of one scan', () => {
   test('a late client joins at the position of the scan, and the records that it missed are read again at the end', async (t) => {
     const archive = await sampleArchive(t, 500);
     const wanted = await storedIds(archive);
-    const scanBytes = storedBytes(archive);
+    const scanBytes = await storedBytes(archive);
     const sharing = new ScanHub({ bytesMax: 2 * MEBIBYTE });
     const reads = countReads(archive);
     await using early = await archive.subscribe(sharing, allOf(archive));
@@ -153,7 +153,7 @@ describe('clients of one scan', () => {
       });
     await storePages(archive, 20, 40);
     const wanted = await storedIds(archive);
-    const scanBytes = storedBytes(archive);
+    const scanBytes = await storedBytes(archive);
     const sharing = new ScanHub({ bytesMax: MEBIBYTE });
     const reads = countReads(archive);
     await using slow = await archive.subscribe(sharing, allOf(archive));
@@ -231,7 +231,7 @@ describe('clients of one scan', () => {
   test('the cursor advances over records that do not match, so that a continued stream does not read them again', async (t) => {
     const archive = await sampleArchive(t, 300);
     await storePages(archive, 301, 302);
-    const scanBytes = storedBytes(archive);
+    const scanBytes = await storedBytes(archive);
     const selection = { url: 'http://host0.test/page/301' };
     for (const format of [warcOf(archive), jsonOf(archive)]) {
       const sharing = new ScanHub();

@@ -115,6 +115,6 @@ export function countReads(archive: Archive): { bytes: number } {
   return count;
 }
 
-export function storedBytes(archive: Archive): number {
-  return archive.segments().reduce((sum, { bytes }) => sum + bytes, 0);
+export async function storedBytes(archive: Archive): Promise<number> {
+  return (await archive.segments()).reduce((sum, { bytes }) => sum + bytes, 0);
 }

@@ -102,7 +102,7 @@ async function linkFile(
   const collectionName = options.collection ?? 'default';
   const collection = await archive.collections.number(collectionName);
   const name = `${collectionName}/${await objectName(file)}`;
-  const known = archive.segmentRegistry.byName(name);
+  const known = await archive.segmentRegistry.byName(name);
   if (known) {
     // A read compares the file with the one that was linked. With a length of 0, it needs no byte, since the first one
     // may be unreadable.
@@ -177,7 +177,7 @@ class LinkedEntry {
     }
     this.#records += records.length;
     const last = records.at(-1)!;
-    const segment = this.#grown(last.offset + last.length!);
+    const segment = await this.#grown(last.offset + last.length!);
     draft.putSegment(segment);
     for (const [name, value] of Object.entries(this.#odd.notes(segment.number))) draft.putNote(name, value);
     // Written with every step after a gap, so that an interrupted add has the note too.
@@ -188,8 +188,8 @@ class LinkedEntry {
   }
 
   /** The segment with a greater length. Captures may have been deleted from the segment since the last step. */
-  #grown(toBytes: number): Segment {
-    const { deadBytes } = this.#archive.segmentRegistry.find(this.#segment.number) ?? this.#segment;
+  async #grown(toBytes: number): Promise<Segment> {
+    const { deadBytes } = (await this.#archive.segmentRegistry.find(this.#segment.number)) ?? this.#segment;
     const bytes = Math.max(this.#segment.bytes, toBytes);
     return { ...this.#segment, deadBytes, bytes, records: Math.max(this.#segment.records, this.#records) };
   }
@@ -198,7 +198,7 @@ class LinkedEntry {
   async finish(): Promise<void> {
     const [info] = await this.#volume.stat([this.#segment.name]);
     await this.#archive.exclusive(async () => {
-      const segment = this.#grown(info!.bytes);
+      const segment = await this.#grown(info!.bytes);
       const note = DAMAGED_NOTE + segment.name;
       const notes = this.#isDamaged ? { putNotes: { [note]: this.#hasGap ? HAS_GAP : '' } } : { removeNotes: [note] };
       await this.#archive.catalog.write({ putSegments: [segment], ...notes, durable: true });

@@ -28,7 +28,7 @@ import type { OpenedArchive } from '../opened-archive.ts';
 import { blockId } from '../revisit/catalog-draft.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
 import { countOdd, OddCounter } from '../segment/odd-records.ts';
-import type { OpenSegment } from '../segment/segment-registry.ts';
+import type { OpenSegment } from '../segment/segment-writer.ts';
 import { type HolderFacts, holderFacts, type Referents, revisitDigest } from '../write/referents.ts';
 import type { Registrar } from '../write/registrar.ts';
 import type { AddReport } from './add-report.ts';
@@ -302,7 +302,7 @@ export class AddStep {
   }
 
   async #writePieces(end: SegmentEnd): Promise<void> {
-    const { segmentRegistry } = this.#archive;
+    const { segmentWriter } = this.#archive;
     // Revisits may refer to odd records of this step, so the odd records are written first (I1).
     if (this.#oddEnd && end !== this.#oddEnd) await this.#writePieces(this.#oddEnd);
     const { open, pieces } = end;
@@ -310,9 +310,9 @@ export class AddStep {
     end.heldBytes = 0;
     for (const piece of pieces) {
       if ('from' in piece) await this.#source.copy(open, piece.from, piece.to, piece.records);
-      else segmentRegistry.append(open, piece);
+      else segmentWriter.append(open, piece);
     }
-    if (segmentRegistry.isFull(open)) await segmentRegistry.flush(open);
+    if (segmentWriter.isFull(open)) await segmentWriter.flush(open);
     assert(open.position === end.position, 'records are where the step placed them');
   }
 
@@ -380,12 +380,13 @@ export class AddStep {
   }
 
   /** Called when the step is committed: later steps may refer to the holders that it entered. */
-  rememberHolders(): void {
+  async rememberHolders(): Promise<void> {
     for (const [block, facts] of this.#registrar.freshHolders()) {
       // A record without an id gets one when it is written, and only the written record has it.
-      if (facts.recordId !== '') this.#referents.remember(this.#registrar.holderOf(block), holderFacts(facts));
+      if (facts.recordId !== '') await this.#referents.remember(this.#registrar.holderOf(block), holderFacts(facts));
     }
-    for (const { place, holder } of this.#named) if (holder.recordId !== '') this.#referents.remember(place, holder);
+    for (const { place, holder } of this.#named)
+      if (holder.recordId !== '') await this.#referents.remember(place, holder);
   }
 }
 

@@ -28,7 +28,8 @@ import { deletedFrom } from '../deletion-count.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { Referent } from '../revisit/referent.ts';
 import { oneLine, repointed } from '../revisit/repointed.ts';
-import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';
+import type { SegmentKind } from '../segment/segment-kind.ts';
+import type { OpenSegment } from '../segment/segment-writer.ts';
 import { appendStreamed } from '../segment/streamed-append.ts';
 import { volumeChoice } from '../segment/volume-choice.ts';
 import { AddedCaptures } from '../write/added-captures.ts';
@@ -309,11 +310,11 @@ export class AddedFile implements StepSource {
       const { catalog, fingerprint } = this.#archive;
       const registrar = new Registrar(catalog, draft, fingerprint, { copyingFor: this.#own });
       const isMiddle = visitOf(records[0]!) === this.#lastVisit;
-      const open = await this.#archive.segmentRegistry.openFor(this.#kind, isMiddle);
+      const open = await this.#archive.segmentWriter.openFor(this.#kind, isMiddle);
       this.#own.beginStep(open);
       await registrar.prepare(records);
       const openOdd = async () => {
-        open.refersTo = await this.#archive.segmentRegistry.openFor({ ...this.#kind, isOdd: true }, isMiddle);
+        open.refersTo = await this.#archive.segmentWriter.openFor({ ...this.#kind, isOdd: true }, isMiddle);
         return open.refersTo;
       };
       const target = { open, openOdd, collection: this.#kind.collection };
@@ -330,10 +331,10 @@ export class AddedFile implements StepSource {
       this.#lastVisit = visitOf(records.at(-1)!);
       this.#skipped = step.skipped;
       this.#own.endStep(records);
-      step.rememberHolders();
+      await step.rememberHolders();
     } catch (error) {
       Object.assign(report, before);
-      await this.#archive.segmentRegistry.rollBack();
+      await this.#archive.segmentWriter.rollBack();
       throw error;
     }
   }
@@ -348,7 +349,7 @@ export class AddedFile implements StepSource {
     for (let at = from; at < to; ) {
       if (at < this.#windowAt || at >= this.#windowAt + this.#windowBytes) await this.#moveWindow(at);
       const end = Math.min(to, this.#windowAt + this.#windowBytes);
-      this.#archive.segmentRegistry.append(open, this.#window!.subarray(at - this.#windowAt, end - this.#windowAt), 0);
+      this.#archive.segmentWriter.append(open, this.#window!.subarray(at - this.#windowAt, end - this.#windowAt), 0);
       this.#windowUsers.add(open);
       at = end;
     }
@@ -357,7 +358,7 @@ export class AddedFile implements StepSource {
 
   /** Reads the file from `at` on. Pending pieces of the old window are written before it is reused. */
   async #moveWindow(at: number): Promise<void> {
-    for (const open of this.#windowUsers) await this.#archive.segmentRegistry.flush(open);
+    for (const open of this.#windowUsers) await this.#archive.segmentWriter.flush(open);
     this.#windowUsers.clear();
     this.#window ??= Buffer.allocUnsafeSlow(Math.min(WINDOW_BYTES, (await this.#handle.stat()).size));
     this.#windowBytes = 0;
@@ -430,13 +431,13 @@ export class AddedFile implements StepSource {
     const block = await record.bytes(REVISIT_BYTES_MAX);
     this.#assertAsFound(record, facts);
     const head = headBytes(repointed(record.head, referent, this.#archive.newId()), soundVersion(record.head));
-    return this.#archive.segmentRegistry.append(open, this.#encoder.encode([head, block, RECORD_TRAILER]));
+    return this.#archive.segmentWriter.append(open, this.#encoder.encode([head, block, RECORD_TRAILER]));
   }
 
   async #writeSpool(open: OpenSegment, head: Uint8Array, spool: Spool): Promise<{ offset: number; length: number }> {
-    const { segmentRegistry } = this.#archive;
-    if (!spool.bytes) return appendStreamed(segmentRegistry, open, this.#encoder, recordStream(head, spool.block));
-    return segmentRegistry.append(open, this.#encoder.encode([head, spool.bytes, RECORD_TRAILER]));
+    const { segmentWriter } = this.#archive;
+    if (!spool.bytes) return appendStreamed(segmentWriter, open, this.#encoder, recordStream(head, spool.block));
+    return segmentWriter.append(open, this.#encoder.encode([head, spool.bytes, RECORD_TRAILER]));
   }
 
   /** The head as it was if possible, otherwise with the length of the block. */

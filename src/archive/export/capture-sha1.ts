@@ -3,7 +3,7 @@
  * declared by the records of the captures, or computed from the payloads.
  */
 import { formatDigest, PinakesError, RunningDigest } from '../../base/index.ts';
-import type { Block, Capture } from '../../catalog/index.ts';
+import type { Block, Capture, Place } from '../../catalog/index.ts';
 import { DECLARED_FIELD } from '../../ledger/index.ts';
 import { cdxDigest } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -31,7 +31,8 @@ export async function sha1sOf(
 
 async function declaredBy(archive: OpenedArchive, captures: readonly Capture[]): Promise<(string | undefined)[]> {
   // Compaction may have removed a segment since the captures were listed.
-  const places = captures.map(({ place }) => place).filter(({ segment }) => archive.segmentRegistry.find(segment));
+  const places: Place[] = [];
+  for (const { place } of captures) if (await archive.segmentRegistry.find(place.segment)) places.push(place);
   const heads = (await archive.access.heads(places)).values();
   return captures.map(({ place }) => {
     const head = places.includes(place) ? heads.next().value : undefined;

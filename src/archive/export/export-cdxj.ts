@@ -37,7 +37,7 @@ export async function* exportCdxj(
       options.signal?.throwIfAborted();
       const sha1s = digests === 'own' ? undefined : await sha1sOf(archive, page, digests === 'computed-sha1');
       for (const [index, capture] of page.entries()) {
-        const entry = cdxEntryOf(archive, capture);
+        const entry = await cdxEntryOf(archive, capture);
         yield format(sha1s ? { ...entry, digest: sha1s[index] } : entry);
       }
       captures += page.length;
@@ -47,9 +47,9 @@ export async function* exportCdxj(
   yield* sortLines(lines(), { directory: archive.scratch });
 }
 
-function cdxEntryOf(archive: OpenedArchive, capture: Capture): CdxEntry {
+async function cdxEntryOf(archive: OpenedArchive, capture: Capture): Promise<CdxEntry> {
   const { place, block, status } = capture;
-  const segment = archive.segmentRegistry.find(place.segment);
+  const segment = await archive.segmentRegistry.find(place.segment);
   return {
     urlKey: capture.urlKey,
     timestamp: formatTimestamp(capture.time),

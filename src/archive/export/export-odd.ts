@@ -24,7 +24,7 @@ export async function* oddRecordsLeftOut(
   // Odd records that are not in the index cannot be compared with these conditions.
   if (block || mime !== undefined || status !== undefined || types || query) return;
   for (const number of (await oddSegments(archive.catalog)).keys()) {
-    const segment = archive.segmentRegistry.find(number);
+    const segment = await archive.segmentRegistry.find(number);
     if (!segment || (selection.collection !== undefined && segment.collection !== selection.collection)) continue;
     for await (const record of archive.access.recordsIn(segment, 0, segment.bytes, { skipsGaps: true })) {
       signal?.throwIfAborted();

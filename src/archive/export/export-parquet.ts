@@ -65,17 +65,17 @@ async function* rowsOf(
     const held = page.filter((capture) => capture.block !== undefined);
     const blocks = await view.getBlocks(held.map((capture) => capture.block!));
     const sizes = new Map(held.map((capture, index) => [capture, blocks[index]]));
-    for (const capture of page) yield rowOf(archive, capture, sizes.get(capture));
+    for (const capture of page) yield await rowOf(archive, capture, sizes.get(capture));
     captures += page.length;
     onProgress?.({ captures, bytes: 0 });
   }
 }
 
-function rowOf(archive: OpenedArchive, capture: Capture, block: Block | undefined): ParquetValue[] {
+async function rowOf(archive: OpenedArchive, capture: Capture, block: Block | undefined): Promise<ParquetValue[]> {
   const url = URL.parse(capture.url);
   // In the key of an IPv6 address, the port looks like one more group.
   const host = /^\[(.+)\]$/.exec(url?.hostname ?? '')?.[1] ?? hostOfKey(capture.urlKey);
-  const segment = archive.segmentRegistry.find(capture.place.segment);
+  const segment = await archive.segmentRegistry.find(capture.place.segment);
   return [
     capture.urlKey || null,
     capture.url || null,

@@ -104,7 +104,7 @@ async function segmentSlice(
   options: SliceOptions,
 ): Promise<SegmentSlice> {
   for (let attempt = 1; ; attempt++) {
-    const segment = archive.segmentRegistry.find(number);
+    const segment = await archive.segmentRegistry.find(number);
     if (!segment) return segmentSlice(archive, ...(await movedTo(archive, number, captures)), options);
     if (!options.concurrentRecords) return { segment, records: captures, unreadable: [] };
     try {

@@ -38,7 +38,7 @@ import { lookBackOf, type OpenedRecord, releasePayload } from '../read/record-ac
 import { referentOf } from '../revisit/referent.ts';
 import { repointed } from '../revisit/repointed.ts';
 import { oddSegments } from '../segment/odd-records.ts';
-import { codingOfName } from '../segment/segment-registry.ts';
+import { codingOfName } from '../segment/segment-kind.ts';
 import { isMeant, type Selection } from '../selection.ts';
 import { isWarcGzip, RepackedRecord } from '../stream/repacked-record.ts';
 import { expandedRecord } from '../stream/revisit-expansion.ts';
@@ -228,7 +228,7 @@ class WarcExport {
       } catch (error) {
         if (!isGone(error) || attempt >= ATTEMPTS) throw error;
         // The segment still exists, so it was moved to another volume, and the place is still right.
-        if (this.#archive.segmentRegistry.find(current.segment)) continue;
+        if (await this.#archive.segmentRegistry.find(current.segment)) continue;
         const moved = await movedRecord(this.#archive, current.segment, current.record);
         if (!moved) return;
         current = moved;
@@ -315,7 +315,7 @@ class WarcExport {
       return head;
     } catch (error) {
       if (!isDamage(error) && !isBadSector(error)) throw error;
-      this.#reportDamage(access.absenceAt(place, [], undefined), 'nothing');
+      this.#reportDamage(await access.absenceAt(place, [], undefined), 'nothing');
       return undefined;
     }
   }
@@ -348,7 +348,7 @@ class WarcExport {
   /** Copies a record as it is stored. Only its compression may change. */
   async #copy(place: Place, state: RecordState | undefined): Promise<Copied> {
     const { segmentRegistry, access } = this.#archive;
-    const segment = segmentRegistry.get(place.segment);
+    const segment = await segmentRegistry.get(place.segment);
     if (!this.#isGzip || !isWarcGzip(segment)) return this.#repack(place);
     let known = state;
     if (place.length <= COPY_BYTES) {
@@ -377,12 +377,12 @@ class WarcExport {
       left -= bytes.length;
       yield bytes;
     }
-    assert(left === 0, `${this.#archive.segmentRegistry.get(place.segment).name} is shorter than its records`);
+    assert(left === 0, `${(await this.#archive.segmentRegistry.get(place.segment)).name} is shorter than its records`);
   }
 
   /** The state of a record. Reads all bytes of its gzip member. */
   async #stateIn(bytes: AsyncIterable<Uint8Array>, place: Place): Promise<RecordState> {
-    const { name } = this.#archive.segmentRegistry.get(place.segment);
+    const { name } = await this.#archive.segmentRegistry.get(place.segment);
     const lost: Finding[] = [];
     let state: RecordState = { isWhole: false, url: undefined, damage: lost };
     const options = { name, offset: place.offset, onUnreadable: (finding: Finding) => lost.push(finding) };
@@ -396,7 +396,7 @@ class WarcExport {
   /** Compresses the readable part of a record anew. */
   async #repack(place: Place): Promise<Copied> {
     const { segmentRegistry, access, newId, scratch } = this.#archive;
-    const segment = segmentRegistry.get(place.segment);
+    const segment = await segmentRegistry.get(place.segment);
     const lost: Finding[] = [];
     const onUnreadable = (finding: Finding) => lost.push(finding);
     const options = { onUnreadable, lookBackBytes: lookBackOf(place), skipsGaps: true };
@@ -410,7 +410,7 @@ class WarcExport {
       this.#reportDamage(damage, record.tail?.isComplete ? 'all' : 'part');
       return 'copied';
     }
-    this.#reportDamage(access.absenceAt(place, lost, undefined), 'nothing');
+    this.#reportDamage(await access.absenceAt(place, lost, undefined), 'nothing');
     return 'missing';
   }
 }

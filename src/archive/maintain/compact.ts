@@ -139,7 +139,7 @@ class Compaction {
 
   /** Notes the deleted records and yields their contents. A content may be yielded several times. */
   async *#findDead(): AsyncGenerator<string> {
-    for (const segment of this.#archive.segmentRegistry.all()) {
+    for (const segment of await this.#archive.segmentRegistry.all()) {
       if (segment.deadBytes === 0 || noteIfStaying(this.#archive, segment, this.#report)) continue;
       const tombstones = await this.#unlessDamaged(segment, () => this.#archive.tombstones.listApplied(segment));
       if (!tombstones || tombstones.length === 0) continue;
@@ -200,8 +200,9 @@ class Compaction {
     for await (const page of this.#archive.catalog.captures({})) {
       for (const capture of page) {
         const id = capture.block && blockId(capture.block);
-        const segment = this.#archive.segmentRegistry.find(capture.place.segment);
-        if (id && segment && keys.has(id)) yield { capture, id, segment };
+        if (!id || !keys.has(id)) continue;
+        const segment = await this.#archive.segmentRegistry.find(capture.place.segment);
+        if (segment) yield { capture, id, segment };
       }
     }
   }
@@ -233,10 +234,13 @@ class Compaction {
     let current = -1;
     let repoint = new Map<number, Referent>();
     const { access, segmentRegistry } = this.#archive;
-    const referents = new HolderReferents(access, await this.#livingHolders(group), (id, holder) => {
+    const referents = new HolderReferents(access, await this.#livingHolders(group), async (id, holder) => {
       this.#stuck.set(id, parseBlockId(id)!);
       if (!holder) return;
-      this.#noteDamaged(segmentRegistry.get(holder.segment), damageError(access.absenceAt(holder, [], undefined)));
+      this.#noteDamaged(
+        await segmentRegistry.get(holder.segment),
+        damageError(await access.absenceAt(holder, [], undefined)),
+      );
     });
     const replace = async () => {
       // If there are other groups, revisits of their contents may still point at deleted records of this segment.
@@ -281,12 +285,12 @@ class Compaction {
   }
 
   async #sweep(): Promise<void> {
-    const liveBytes = (number: number) => {
-      const { bytes, deadBytes } = this.#archive.segmentRegistry.find(number) ?? { bytes: 0, deadBytes: 0 };
-      return bytes - deadBytes;
-    };
+    const liveBytes = new Map<number, number>();
+    for (const { number, bytes, deadBytes } of await this.#archive.segmentRegistry.all())
+      liveBytes.set(number, bytes - deadBytes);
+    const order = (number: number) => liveBytes.get(number) ?? 0;
     // Segments that need the least room are rewritten first. On a full disk, they free room for the others.
-    for (const number of this.#dead.numbers().sort((a, b) => liveBytes(a) - liveBytes(b)))
+    for (const number of this.#dead.numbers().sort((a, b) => order(a) - order(b)))
       await this.#replace(number, { drop: await this.#dead.get(number), mayBePointedAt: this.#stuck });
   }
 
@@ -296,7 +300,7 @@ class Compaction {
     await this.#archive.exclusive(async () => {
       const { segmentRegistry } = this.#archive;
       await sealOpenSegments(this.#archive, (segment) => segment.number === number);
-      const old = segmentRegistry.find(number);
+      const old = await segmentRegistry.find(number);
       // A snapshot may have been taken since the wish was made.
       if (!old || this.#archive.snapshots.keeperOf(old) !== undefined) return;
       const written = await this.#unlessDamaged(old, () => this.#writeReplacement(old, wish), wish.repoint);

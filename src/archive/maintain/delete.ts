@@ -151,7 +151,7 @@ async function deleteStep(archive: OpenedArchive, wanted: readonly Capture[]): P
   const added: AddedTombstones[] = [];
   try {
     for (const [number, list] of bySegment) {
-      const segment = archive.segmentRegistry.get(number);
+      const segment = await archive.segmentRegistry.get(number);
       const tombstones = await archive.tombstones.add(segment, list.map(tombstoneOf));
       added.push(tombstones);
       draft.putNote(appliedNote(tombstones.volume, segment.name), String(tombstones.after));
@@ -167,7 +167,7 @@ async function deleteStep(archive: OpenedArchive, wanted: readonly Capture[]): P
   // If this fails, the catalog may have written the batch all the same. So the tombstones stay, and the next opening
   // carries out the rest.
   await archive.catalog.write(draft.batch());
-  archive.segmentRegistry.settle([...bySegment.keys()].map((number) => draft.segment(number)!));
+  archive.segmentWriter.settle([...bySegment.keys()].map((number) => draft.segment(number)!));
   return { captures: captures.length, contents: draft.removedBlocks };
 }
 

@@ -20,7 +20,7 @@ export async function finishDeletions(archive: OpenedArchive): Promise<void> {
     const objects = await volume.list().catch(absent);
     if (!objects) continue;
     const bytesOf = new Map(objects.map(({ name, bytes }) => [name, bytes]));
-    for (const segment of archive.segmentRegistry.all()) {
+    for (const segment of await archive.segmentRegistry.all()) {
       const bytes = bytesOf.get(segment.name + TOMBSTONES_SUFFIX);
       const appliedBytes = Number(applied[appliedNote(volume.name, segment.name)] ?? -1);
       const isGone = segment.volume === volume.name && !bytesOf.has(segment.name);
@@ -59,7 +59,7 @@ async function finishDelete(archive: OpenedArchive, volume: Volume, segment: Seg
   draft.putSegment(current);
   draft.putNote(appliedNote(volume.name, segment.name), String(bytes));
   await archive.catalog.write(draft.batch());
-  archive.segmentRegistry.settle([current]);
+  archive.segmentWriter.settle([current]);
 }
 
 function reportDamaged(archive: OpenedArchive, volume: Volume, { name }: Segment, lines: number): void {

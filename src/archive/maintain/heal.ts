@@ -19,7 +19,7 @@ import { isBadSector } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { resolveLater } from '../revisit/resolve-later.ts';
 import { type ReplacedSegment, readReplaced } from '../segment/replacement.ts';
-import { kindOfSegment } from '../segment/segment-registry.ts';
+import { kindOfSegment } from '../segment/segment-kind.ts';
 import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
 import { catalogueSegment, sweepBlocks } from '../write/cataloguing.ts';
 import { finishDeletions } from './finish-delete.ts';
@@ -41,7 +41,7 @@ export type HealOptions = {
 export async function healArchive(archive: OpenedArchive, options: HealOptions): Promise<void> {
   archive.segmentRegistry.unread.clear();
   await reportingErrors(archive, 'swap of segments', () => finishSwaps(archive));
-  const names = new Map(archive.segmentRegistry.all().map((segment) => [segment.name, segment]));
+  const names = new Map((await archive.segmentRegistry.all()).map((segment) => [segment.name, segment]));
   const listed = await listSegments(archive);
   const unclear = new Set<Found>();
   const written = await findReplacements(archive, listed, names, unclear);
@@ -110,7 +110,7 @@ async function listSegments(archive: OpenedArchive): Promise<Found[]> {
   for (const volume of archive.volumes.available()) {
     try {
       const objects = await volume.list();
-      reportMissing(archive, volume, objects);
+      await reportMissing(archive, volume, objects);
       reportDamagedLinks(archive, volume);
       for (const object of objects) {
         if (SEGMENT_NAME.test(object.name) && !object.name.endsWith(TOMBSTONES_SUFFIX)) found.push({ volume, object });
@@ -141,11 +141,10 @@ function reportDamagedLinks(archive: OpenedArchive, { name }: Volume): void {
  * Segments of the catalog that are missing from an available volume. They are reported together, since there may be
  * very many.
  */
-function reportMissing(archive: OpenedArchive, volume: Volume, objects: readonly ObjectInfo[]): void {
+async function reportMissing(archive: OpenedArchive, volume: Volume, objects: readonly ObjectInfo[]): Promise<void> {
   const there = new Set(objects.map(({ name }) => name));
-  const [first, ...others] = archive.segmentRegistry
-    .all()
-    .filter((one) => one.volume === volume.name && !there.has(one.name));
+  const missing = (one: Segment) => one.volume === volume.name && !there.has(one.name);
+  const [first, ...others] = (await archive.segmentRegistry.all()).filter(missing);
   if (!first) return;
   const more = others.length === 0 ? '' : `, nor ${others.length === 1 ? 'is' : 'are'} ${others.length} more`;
   const message = `the segment is not in its volume${more}; ${HOW_TO_REPAIR}`;
@@ -295,7 +294,7 @@ async function settleReplacement(
   { found: { volume, object }, replaced }: FoundReplacement,
   isDouble: boolean,
 ): Promise<Segment | undefined> {
-  const old = archive.segmentRegistry.byName(replaced.name);
+  const old = await archive.segmentRegistry.byName(replaced.name);
   // If the replaced segment could not be read, a sealed replacement may be all that is left of it, although it contains
   // records that were deleted later.
   if (!volume.writable || (object.sealed && !old)) return undefined;
@@ -385,5 +384,5 @@ async function resumeSegment(archive: OpenedArchive, segment: Segment): Promise<
   }
   const dictionary = await archive.access.dictionaryOf(segment.number);
   const collectionName = archive.collections.name(segment.collection);
-  archive.segmentRegistry.resume(segment, kindOfSegment(segment, collectionName, dictionary));
+  archive.segmentWriter.resume(segment, kindOfSegment(segment, collectionName, dictionary));
 }

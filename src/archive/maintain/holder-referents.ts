@@ -6,7 +6,7 @@ import { type Referent, referentOf } from '../revisit/referent.ts';
 export class HolderReferents {
   readonly #access: RecordAccess;
   readonly #holders: ReadonlyMap<string, Place>;
-  readonly #onUnknown: (content: string, holder: Place | undefined) => void;
+  readonly #onUnknown: (content: string, holder: Place | undefined) => Promise<void>;
   readonly #known = new Map<string, Referent | undefined>();
 
   /**
@@ -16,7 +16,7 @@ export class HolderReferents {
   constructor(
     access: RecordAccess,
     holders: ReadonlyMap<string, Place>,
-    onUnknown: (content: string, holder: Place | undefined) => void,
+    onUnknown: (content: string, holder: Place | undefined) => Promise<void>,
   ) {
     this.#access = access;
     this.#holders = holders;
@@ -28,7 +28,7 @@ export class HolderReferents {
     if (this.#known.has(content)) return this.#known.get(content);
     const holder = this.#holders.get(content);
     const [head] = holder ? await this.#access.heads([holder]) : [];
-    if (!head) this.#onUnknown(content, holder);
+    if (!head) await this.#onUnknown(content, holder);
     const payloadDigest = head?.get('warc-payload-digest');
     const referent = head && { ...referentOf(head), payloadDigest, content };
     this.#known.set(content, referent);

@@ -55,7 +55,7 @@ export async function migrateVolume(
   const report: MigrateReport = { segments: 0, bytes: 0, freeBytes, failures: [] };
   const migration = new Migration(archive, from, to, isLinked);
   if (!options.dryRun) await archive.exclusive(() => sealOpenSegments(archive, ({ volume }) => volume === fromName));
-  for (const segment of archive.segmentRegistry.all().filter(({ volume }) => volume === fromName)) {
+  for (const segment of (await archive.segmentRegistry.all()).filter(({ volume }) => volume === fromName)) {
     options.signal?.throwIfAborted();
     try {
       assertMovable(segment);
@@ -100,7 +100,7 @@ class Migration {
   /** The segment at its new place. Undefined when it was already there, or no longer exists. */
   async move(number: number): Promise<Segment | undefined> {
     const { segmentRegistry, catalog, tombstones } = this.#archive;
-    const segment = segmentRegistry.find(number);
+    const segment = await segmentRegistry.find(number);
     if (segment?.volume !== this.#from.name) return undefined;
     if (segment.state === 'open') await sealOpenSegments(this.#archive, ({ volume }) => volume === this.#from.name);
     await this.#copy(segment.name);
@@ -125,7 +125,7 @@ class Migration {
     const { segmentRegistry } = this.#archive;
     const failures: PinakesError[] = [];
     for (const { name } of await this.#from.list()) {
-      const segment = segmentRegistry.byName(name);
+      const segment = await segmentRegistry.byName(name);
       if (segment?.volume !== this.#to.name) continue;
       try {
         await this.#assertSame(name, await digestOfObject(this.#from, name));

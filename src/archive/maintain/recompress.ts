@@ -90,7 +90,7 @@ async function eachSegment(
   { signal }: RecompressOptions,
   work: (segment: Segment) => Promise<Left | undefined>,
 ): Promise<void> {
-  for (const segment of segmentsToPack(archive)) {
+  for (const segment of await segmentsToPack(archive)) {
     signal?.throwIfAborted();
     if (await noteIfBlocked(archive, segment, report)) continue;
     const left = await work(segment).catch((error: unknown) => {
@@ -102,15 +102,17 @@ async function eachSegment(
 }
 
 /** WARC segments in writable volumes that are not zstd yet. ARC files and other files are left alone. */
-function segmentsToPack({ segmentRegistry, volumes }: OpenedArchive): Segment[] {
+async function segmentsToPack({ segmentRegistry, volumes }: OpenedArchive): Promise<Segment[]> {
   const writable = new Set(volumes.writable().map(({ name }) => name));
-  return segmentRegistry.all().filter(({ volume, name }) => writable.has(volume) && /\.warc(\.gz)?$/i.test(name));
+  return (await segmentRegistry.all()).filter(
+    ({ volume, name }) => writable.has(volume) && /\.warc(\.gz)?$/i.test(name),
+  );
 }
 
 /** Seals a segment that was open when it was sampled. Undefined when it no longer exists or cannot be sealed. */
 async function seal(archive: OpenedArchive, { number }: Segment): Promise<Segment | undefined> {
   await sealOpenSegments(archive, (segment) => segment.number === number);
-  const segment = archive.segmentRegistry.find(number);
+  const segment = await archive.segmentRegistry.find(number);
   return segment?.state === 'sealed' ? segment : undefined;
 }
 
@@ -139,7 +141,7 @@ async function swapIn(
   { worthwhileShare = WORTHWHILE_SHARE }: RecompressOptions,
 ): Promise<string | undefined> {
   const { segmentRegistry, tombstones } = archive;
-  const now = segmentRegistry.find(old.number);
+  const now = await segmentRegistry.find(old.number);
   const isDeletedFrom = (await tombstones.bytes(old.name)) !== recoded.tombstoneBytes;
   const isSame = now?.volume === old.volume && !isDeletedFrom && archive.snapshots.keeperOf(old) === undefined;
   if (!now || !isSame || recoded.bytes > old.bytes * worthwhileShare) {

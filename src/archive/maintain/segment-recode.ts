@@ -14,9 +14,10 @@ import { MemberEncoder, type ReadingRecord, readRecords } from '../../warc/index
 import type { OpenedArchive } from '../opened-archive.ts';
 import { type Member, MemberBytes } from '../read/member-bytes.ts';
 import { isOwnBeginning, replacedFields } from '../segment/replacement.ts';
+import { kindOfSegment } from '../segment/segment-kind.ts';
 import { rememberMoves } from '../segment/segment-lineage.ts';
 import { SegmentMoves } from '../segment/segment-moves.ts';
-import { kindOfSegment, type OpenSegment } from '../segment/segment-registry.ts';
+import type { OpenSegment } from '../segment/segment-writer.ts';
 import { appendStreamed } from '../segment/streamed-append.ts';
 import { discardReplacement } from './segment-swap.ts';
 
@@ -47,11 +48,11 @@ export async function recodeSegment(
   segment: Segment,
   options: RecodeOptions,
 ): Promise<Recoded> {
-  const { segmentRegistry, collections, volumes } = archive;
+  const { segmentWriter, collections, volumes } = archive;
   const kind = kindOfSegment(segment, collections.name(segment.collection), options.dictionary, 'zstd');
   const tombstoneBytes = await archive.tombstones.bytes(segment.name);
   if (tombstoneBytes > 0) return { kind: 'refused', why: 'it holds deleted records' };
-  const open = await segmentRegistry.begin(kind, replacedFields({ name: segment.name, tombstoneBytes }));
+  const open = await segmentWriter.begin(kind, replacedFields({ name: segment.name, tombstoneBytes }));
   const recode = new Recode(archive, segment, open, options);
   try {
     const why = await recode.write();
@@ -88,7 +89,7 @@ class Recode {
 
   /** Writes the replacement. Returns why that is not possible, or undefined when it is written. */
   async write(): Promise<string | undefined> {
-    const { segmentRegistry, volumes, access } = this.#archive;
+    const { segmentWriter, volumes, access } = this.#archive;
     const volume = volumes.get(this.#segment.volume);
     const dictionary = await access.dictionaryOf(this.#segment.number);
     using source = new MemberBytes(volume, this.#segment.name, dictionary);
@@ -106,10 +107,10 @@ class Recode {
         if (isOwn) continue;
         this.moves.add(offset, this.#open.position, 1);
         await this.#encode(encoder, source, { offset, length });
-        if (segmentRegistry.isFull(this.#open)) await segmentRegistry.flush(this.#open);
+        if (segmentWriter.isFull(this.#open)) await segmentWriter.flush(this.#open);
       }
       if (end !== this.#segment.bytes) return 'it has bytes after its last record';
-      await segmentRegistry.flush(this.#open);
+      await segmentWriter.flush(this.#open);
       await volume.sync([this.#open.segment.name]);
       return undefined;
     } finally {
@@ -118,17 +119,17 @@ class Recode {
   }
 
   async #encode(encoder: MemberEncoder, source: MemberBytes, member: Member): Promise<void> {
-    const { segmentRegistry } = this.#archive;
+    const { segmentWriter } = this.#archive;
     const whole = await source.whole(member);
     if (whole) {
       this.#digest.update(whole);
-      segmentRegistry.append(this.#open, encoder.encode([whole]));
+      segmentWriter.append(this.#open, encoder.encode([whole]));
       return;
     }
     let length = 0;
     for await (const piece of source.pieces(member)) length += piece.length;
     const pieces = this.#hashed(source.pieces(member));
-    await appendStreamed(segmentRegistry, this.#open, encoder, { length, pieces });
+    await appendStreamed(segmentWriter, this.#open, encoder, { length, pieces });
   }
 
   async *#hashed(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -29,9 +29,10 @@ import { isCaptureType, visitOf } from '../read/concurrent-records.ts';
 import { fullRecord, isHttpType, messageBlock, promotedHttpHead } from '../revisit/promoted.ts';
 import { repointed } from '../revisit/repointed.ts';
 import { isOwnBeginning, replacedFields } from '../segment/replacement.ts';
+import { kindOfSegment } from '../segment/segment-kind.ts';
 import { rememberMoves } from '../segment/segment-lineage.ts';
 import { SegmentMoves } from '../segment/segment-moves.ts';
-import { kindOfSegment, type OpenSegment } from '../segment/segment-registry.ts';
+import type { OpenSegment } from '../segment/segment-writer.ts';
 import { appendStreamed } from '../segment/streamed-append.ts';
 import type { RewritePlan } from './compaction-plan.ts';
 import { discardReplacement } from './segment-swap.ts';
@@ -76,11 +77,11 @@ class Rewrite {
 
   async run(): Promise<Replacement> {
     await this.#findConcurrent();
-    const { segmentRegistry, volumes, collections, access } = this.#archive;
+    const { segmentWriter, volumes, collections, access } = this.#archive;
     const dictionary = await access.dictionaryOf(this.#segment.number);
     const kind = kindOfSegment(this.#segment, collections.name(this.#segment.collection), dictionary);
     const tombstoneBytes = await this.#archive.tombstones.bytes(this.#segment.name);
-    const open = await segmentRegistry.begin(kind, replacedFields({ name: this.#segment.name, tombstoneBytes }));
+    const open = await segmentWriter.begin(kind, replacedFields({ name: this.#segment.name, tombstoneBytes }));
     const encoder = new MemberEncoder(kind);
     try {
       let isFirst = true;
@@ -90,7 +91,7 @@ class Rewrite {
         await this.#place(open, encoder, record, isOurs);
       }
       await this.#endRun(open);
-      await segmentRegistry.flush(open);
+      await segmentWriter.flush(open);
       const volume = volumes.get(kind.volume);
       await volume.sync([open.segment.name]);
       const fresh: Segment = { ...open.segment, bytes: 0, records: 0 };
@@ -203,7 +204,7 @@ class Rewrite {
         block,
         RECORD_TRAILER,
       ];
-      this.#archive.segmentRegistry.append(open, encoder.encode(parts));
+      this.#archive.segmentWriter.append(open, encoder.encode(parts));
       return;
     }
     await drain(record);
@@ -222,15 +223,15 @@ class Rewrite {
 
   async #endRun(open: OpenSegment): Promise<void> {
     if (this.#runFrom < 0) return;
-    const { segmentRegistry, volumes } = this.#archive;
+    const { segmentWriter, volumes } = this.#archive;
     const volume = volumes.get(this.#segment.volume);
     this.#moves.add(this.#runFrom, open.position, this.#runTo - this.#runFrom);
     for (let at = this.#runFrom; at < this.#runTo; ) {
       const length = Math.min(COPY_BYTES, this.#runTo - at);
       const [bytes] = await volume.read([{ name: this.#segment.name, offset: at, length }]);
       assert(bytes!.length === length, `${this.#segment.name} is shorter than its records`);
-      segmentRegistry.append(open, bytes!, 0);
-      if (segmentRegistry.isFull(open)) await segmentRegistry.flush(open);
+      segmentWriter.append(open, bytes!, 0);
+      if (segmentWriter.isFull(open)) await segmentWriter.flush(open);
       at += length;
     }
     open.records += this.#runRecords;
@@ -241,7 +242,7 @@ class Rewrite {
 
   /** Writes a revisit anew as a full record: its own head with the payload of the former holder. */
   async #promote(open: OpenSegment, encoder: MemberEncoder, record: ReadingRecord, key: BlockKey): Promise<void> {
-    const { catalog, access, segmentRegistry, newId } = this.#archive;
+    const { catalog, access, segmentWriter, newId } = this.#archive;
     const scanner = new BlockScanner(record.head, {});
     for await (const piece of record.body()) scanner.push(piece);
     this.#refuseDamaged(record.damage);
@@ -260,7 +261,7 @@ class Rewrite {
     const promoted = parseDigest(words) ? { ...full, payloadDigest: words } : full;
     const content = messageBlock(message, holder.payload, block.size);
     const start = headBytes(fieldsOf(promoted, content.length));
-    const { length } = await appendStreamed(segmentRegistry, open, encoder, recordStream(start, content));
+    const { length } = await appendStreamed(segmentWriter, open, encoder, recordStream(start, content));
     assert(length > 0, 'a promoted record takes some bytes');
   }
 }

@@ -73,10 +73,10 @@ export async function swapSegment(archive: OpenedArchive, replacement: Segment, 
 export async function finishSwaps(archive: OpenedArchive): Promise<void> {
   const { catalog, segmentRegistry, volumes } = archive;
   for (const [note, replacedName] of Object.entries(await catalog.notes(SWAP_NOTE))) {
-    const replacement = segmentRegistry.byName(note.slice(SWAP_NOTE.length));
+    const replacement = await segmentRegistry.byName(note.slice(SWAP_NOTE.length));
     // While its volume is missing, the swap waits for it. Nothing can be deleted from the segment meanwhile.
     if (replacement && volumes.failureOf(replacement.volume)) continue;
-    const replaced = segmentRegistry.byName(replacedName);
+    const replaced = await segmentRegistry.byName(replacedName);
     if (replacement && replaced) await swapSegment(archive, replacement, replaced);
     else if (replacement) await removeReplaced(archive, replacement, replacedName);
     else await catalog.write({ removeNotes: [note] });
@@ -89,10 +89,10 @@ export async function settleReplacements(archive: OpenedArchive): Promise<void> 
   const { segmentRegistry } = archive;
   for (const volume of archive.volumes.writable()) {
     for (const { name } of await volume.list()) {
-      if (!/\.warc(\.gz|\.zst)?$/.test(name) || segmentRegistry.byName(name)) continue;
+      if (!/\.warc(\.gz|\.zst)?$/.test(name) || (await segmentRegistry.byName(name))) continue;
       // A file that the disk cannot read now is settled at a later opening.
       const replaced = await ifGiven(readReplaced(volume, name));
-      if (replaced && segmentRegistry.byName(replaced.name))
+      if (replaced && (await segmentRegistry.byName(replaced.name)))
         await discardReplacement(archive, { volume: volume.name, name });
     }
   }
@@ -113,7 +113,7 @@ export async function swapOrDiscard(archive: OpenedArchive, replacement: Segment
     return await swapSegment(archive, replacement, replaced);
   } catch (error) {
     // If the catalog knows the replacement, its swap is finished before the next change instead.
-    if (!archive.segmentRegistry.find(replacement.number))
+    if (!(await archive.segmentRegistry.find(replacement.number)))
       await discardReplacement(archive, replacement).catch(() => {});
     throw error;
   }

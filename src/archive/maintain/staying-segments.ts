@@ -17,9 +17,9 @@ export type StayingSegments = {
 type CompactedArchive = Pick<OpenedArchive, 'segmentRegistry' | 'snapshots' | 'volumes'>;
 
 /** The segments that a compaction would leave as they are, as far as is known without reading segments. */
-export function stayingSegments(archive: CompactedArchive): StayingSegments {
+export async function stayingSegments(archive: CompactedArchive): Promise<StayingSegments> {
   const staying = noneStaying();
-  for (const segment of archive.segmentRegistry.all())
+  for (const segment of await archive.segmentRegistry.all())
     if (segment.deadBytes > 0) noteIfStaying(archive, segment, staying);
   return staying;
 }

@@ -105,7 +105,7 @@ class Verification {
         for (const file of await this.#archive.volumes.misnamed(name))
           await this.#reportProblem(verifyProblem('segment-misnamed', { volume: name, segment: file }));
     }
-    const segments = this.#archive.segmentRegistry.all();
+    const segments = await this.#archive.segmentRegistry.all();
     for (const segment of segments) await this.#verifySegment(segment);
     for (const segment of this.#archive.segmentRegistry.unread.difference(new Set(segments.map(({ name }) => name))))
       await this.#reportProblem(verifyProblem('segment-unreadable', { segment }));
@@ -339,14 +339,14 @@ class Verification {
     return this.#reportProblem(verifyProblem(code, { volume, segment: name }, { detail }));
   }
 
-  #reportAt(
+  async #reportAt(
     place: Place,
     code: ProblemCode,
     detail: string,
     leaning: number,
     examples: readonly string[],
   ): Promise<void> {
-    const segment = this.#archive.segmentRegistry.find(place.segment);
+    const segment = await this.#archive.segmentRegistry.find(place.segment);
     const where = { volume: segment?.volume, segment: segment?.name, offset: place.offset };
     return this.#reportProblem(verifyProblem(code, where, { detail, leaning, examples }));
   }

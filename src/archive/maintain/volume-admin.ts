@@ -30,7 +30,7 @@ const LINKED_VOLUME: VolumeSetting = {
 };
 
 export async function listVolumes(archive: OpenedArchive): Promise<VolumeStatus[]> {
-  const segments = archive.segmentRegistry.all();
+  const segments = await archive.segmentRegistry.all();
   const volumes: VolumeStatus[] = [];
   for (const setting of archive.volumes.settings()) {
     const own = segments.filter((segment) => segment.volume === setting.name);
@@ -150,12 +150,12 @@ export async function setVolumeWritable(archive: OpenedArchive, name: string, wr
 
 /** Seals the open segments that are meant. The catalog has all of their records, since changes run one at a time. */
 export async function sealOpenSegments(
-  { segmentRegistry, catalog }: OpenedArchive,
+  { segmentWriter, catalog }: OpenedArchive,
   isMeant: (segment: Segment) => boolean,
 ): Promise<void> {
-  for (const open of segmentRegistry.openSegments()) {
+  for (const open of segmentWriter.openSegments()) {
     if (!isMeant(open.segment)) continue;
-    await segmentRegistry.seal(open);
+    await segmentWriter.seal(open);
     await catalog.write({ putSegments: [open.segment] });
   }
 }

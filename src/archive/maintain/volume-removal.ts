@@ -42,7 +42,7 @@ async function assertEmpty(archive: OpenedArchive, name: string): Promise<void> 
     const detail = `${objects.detail ?? objects.code}; whether it is empty can be checked only while it is available`;
     throw new PinakesError('VOLUME_MISSING', { where: objects.where ?? where, detail, cause: objects });
   }
-  const known = archive.segmentRegistry.all().filter(({ volume }) => volume === name);
+  const known = (await archive.segmentRegistry.all()).filter(({ volume }) => volume === name);
   const found = objects.map((object) => object.name).filter((object) => SEGMENT_NAME.test(object));
   const segments = new Set([...known.map((segment) => segment.name), ...found]);
   const misnamed = await archive.volumes.misnamed(name);

@@ -22,7 +22,8 @@ import {
 } from '../../warc/index.ts';
 import { type Damage, damageError, damageOf, ifGiven, isBadSector, isDamage } from '../damage.ts';
 import { isOwnBeginning } from '../segment/replacement.ts';
-import { codingOfName, type SegmentRegistry } from '../segment/segment-registry.ts';
+import { codingOfName } from '../segment/segment-kind.ts';
+import type { SegmentRegistry } from '../segment/segment-registry.ts';
 import type { VolumeSet } from '../segment/volume-set.ts';
 import { PROBLEM_CATALOGUE, problemFinding } from '../verify-problem.ts';
 import { BytesBeforeGap } from './bytes-before-gap.ts';
@@ -113,15 +114,21 @@ export class RecordAccess {
 
   /** Where the records at these places are. Undefined for a segment that no longer exists. */
   async locate(places: readonly Place[]): Promise<(RecordLocation | undefined)[]> {
-    return places.map(({ segment, offset, length }) => {
-      const found = this.#segmentRegistry.find(segment);
+    const segments = await Promise.all(places.map(({ segment }) => this.#segmentRegistry.find(segment)));
+    return places.map(({ offset, length }, index) => {
+      const found = segments[index];
       return found && { volume: found.volume, segment: found.name, segmentBytes: found.bytes, offset, length };
     });
   }
 
+  /** The segment of a place. Fails when it no longer exists. */
+  segmentOf({ segment }: Place): Promise<Segment> {
+    return this.#segmentRegistry.get(segment);
+  }
+
   /** The member as it is in the segment. */
   async member(place: Place): Promise<Uint8Array> {
-    const segment = this.#segmentRegistry.get(place.segment);
+    const segment = await this.#segmentRegistry.get(place.segment);
     const [bytes] = await this.#volumes
       .get(segment.volume)
       .read([{ name: segment.name, offset: place.offset, length: place.length }]);
@@ -135,7 +142,7 @@ export class RecordAccess {
 
   /** The member in pieces, each valid until the next one is read. */
   async *memberPieces(place: Place): AsyncGenerator<Uint8Array> {
-    const segment = this.#segmentRegistry.get(place.segment);
+    const segment = await this.#segmentRegistry.get(place.segment);
     yield* this.#volumes.get(segment.volume).stream(segment.name, place.offset, place.offset + place.length);
   }
 
@@ -154,10 +161,10 @@ export class RecordAccess {
       const record = await this.open(place);
       if (record.isSound) return record;
       for await (const _ of record.payload);
-      return this.damageAt(place, record.damage(), url) ?? (await this.open(place));
+      return (await this.damageAt(place, record.damage(), url)) ?? (await this.open(place));
     } catch (error) {
       if (!isDamage(error) && !isBadSector(error)) throw error;
-      return this.absenceAt(place, [], url);
+      return await this.absenceAt(place, [], url);
     }
   }
 
@@ -173,7 +180,7 @@ export class RecordAccess {
    * record.
    */
   async soundRecord(place: Place, member: Uint8Array): Promise<DecodedRecord | undefined> {
-    const { name } = this.#segmentRegistry.get(place.segment);
+    const { name } = await this.#segmentRegistry.get(place.segment);
     const dictionary = name.endsWith('.zst') ? await ifGiven(this.dictionaryOf(place.segment)) : undefined;
     const record = this.#decoder.decode(member, dictionary);
     if (!record || memberHasChecksum(member)) return record;
@@ -193,10 +200,11 @@ export class RecordAccess {
    */
   async heads(places: readonly Place[]): Promise<(RecordHead | undefined)[]> {
     const starts: (Uint8Array | undefined)[] = [];
-    for (const [volume, indexes] of this.#byVolume(places)) {
+    const segments = await Promise.all(places.map(({ segment }) => this.#segmentRegistry.get(segment)));
+    for (const [volume, indexes] of Map.groupBy(places.keys(), (index) => segments[index]!.volume)) {
       const ranges = indexes.map((index) => {
-        const { segment, offset, length } = places[index]!;
-        return { name: this.#segmentRegistry.get(segment).name, offset, length: Math.min(length, HEAD_START_BYTES) };
+        const { offset, length } = places[index]!;
+        return { name: segments[index]!.name, offset, length: Math.min(length, HEAD_START_BYTES) };
       });
       // One missing file fails the whole call. Then each head is read on its own.
       const read = (await unlessUnreadable(() => this.#volumes.get(volume).read(ranges))) ?? [];
@@ -216,21 +224,9 @@ export class RecordAccess {
     return head;
   }
 
-  /** The indexes of the places in each volume. */
-  #byVolume(places: readonly Place[]): Map<string, number[]> {
-    const indexes = new Map<string, number[]>();
-    for (const [index, { segment }] of places.entries()) {
-      const { volume } = this.#segmentRegistry.get(segment);
-      const same = indexes.get(volume);
-      if (same) same.push(index);
-      else indexes.set(volume, [index]);
-    }
-    return indexes;
-  }
-
   /** The dictionary at the beginning of a segment. */
   async dictionaryOf(segmentNumber: number): Promise<Uint8Array | undefined> {
-    const segment = this.#segmentRegistry.get(segmentNumber);
+    const segment = await this.#segmentRegistry.get(segmentNumber);
     if (!segment.name.endsWith('.zst')) return undefined;
     if (this.#dictionaries.has(segmentNumber)) return this.#dictionaries.get(segmentNumber);
     const volume = this.#volumes.get(segment.volume);
@@ -269,20 +265,18 @@ export class RecordAccess {
   }
 
   /** The record at a place in pieces, when it is large, damaged, or shares its member. */
-  records(place: Place, options: RecordsOptions = {}): AsyncGenerator<ReadingRecord> {
-    const { segment, offset, length } = place;
+  async *records(place: Place, options: RecordsOptions = {}): AsyncGenerator<ReadingRecord> {
+    const { offset, length } = place;
+    const segment = await this.#segmentRegistry.get(place.segment);
     // Only this record is read. Many records may be read at the same time, each as slowly as its client.
-    return this.recordsIn(this.#segmentRegistry.get(segment), offset, offset + length, {
-      lookBackBytes: 0,
-      ...options,
-    });
+    yield* this.recordsIn(segment, offset, offset + length, { lookBackBytes: 0, ...options });
   }
 
   /** The records after the one at a place, in the same segment, within this number of bytes. */
-  recordsBehind({ segment, offset, length }: Place, bytesMax: number): AsyncGenerator<ReadingRecord> {
+  async *recordsBehind({ segment, offset, length }: Place, bytesMax: number): AsyncGenerator<ReadingRecord> {
     const from = offset + length;
-    const left = this.#segmentRegistry.get(segment).bytes - from;
-    return this.records({ segment, offset: from, length: Math.max(0, Math.min(left, bytesMax)) });
+    const left = (await this.#segmentRegistry.get(segment)).bytes - from;
+    yield* this.records({ segment, offset: from, length: Math.max(0, Math.min(left, bytesMax)) });
   }
 
   /** The records in a range of a segment. */
@@ -354,7 +348,7 @@ export class RecordAccess {
       lookBackBytes: lookBackOf(place),
     });
     const first = await records.next();
-    if (first.done) throw damageError(this.absenceAt(place, lost, undefined));
+    if (first.done) throw damageError(await this.absenceAt(place, lost, undefined));
     const record = first.value;
     let held: Uint8Array[] = [];
     const scanner = new BlockScanner(record.head, { onPayload: (bytes) => held.push(Buffer.from(bytes)) });
@@ -392,13 +386,13 @@ export class RecordAccess {
   }
 
   /** The damage of the record at a place, for its reader. Undefined when it is not damaged. */
-  damageAt(place: Place, findings: readonly Finding[], url: string | undefined): Damage | undefined {
-    return damageOf(this.#segmentRegistry.get(place.segment), findings, url);
+  async damageAt(place: Place, findings: readonly Finding[], url: string | undefined): Promise<Damage | undefined> {
+    return damageOf(await this.#segmentRegistry.get(place.segment), findings, url);
   }
 
   /** The damage of a record that is completely unreadable. */
-  absenceAt(place: Place, findings: readonly Finding[], url: string | undefined): Damage {
-    const { volume, name } = this.#segmentRegistry.get(place.segment);
+  async absenceAt(place: Place, findings: readonly Finding[], url: string | undefined): Promise<Damage> {
+    const { volume, name } = await this.#segmentRegistry.get(place.segment);
     const found = findings.length > 0 ? findings : [problemFinding('record-damaged', name, place.offset)];
     return damageOf({ volume, name }, found, url)!;
   }

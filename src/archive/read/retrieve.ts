@@ -13,10 +13,11 @@ import {
   type CatalogView,
   type Place,
   rangeOfKey,
+  type Segment,
 } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
 import type { HttpHead, RecordHead } from '../../warc/index.ts';
-import { type Damage, damageError } from '../damage.ts';
+import { type Damage, damageError, damageOf } from '../damage.ts';
 import { isStill } from '../revisit/catalog-draft.ts';
 import { problemFinding } from '../verify-problem.ts';
 import { RecentRecords } from './recent-records.ts';
@@ -64,7 +65,7 @@ export type RetrieveOptions = {
 export type CaptureSpan = { readonly from?: EpochMs; readonly to?: EpochMs; readonly reverse?: boolean };
 
 /** The record at a place, as it was opened. */
-type Found = OpenedRecord & { readonly place: Place };
+type Found = OpenedRecord & { readonly place: Place; readonly segment: Segment };
 
 export class Retrieval {
   readonly #catalog: CatalogView;
@@ -148,8 +149,8 @@ export class Retrieval {
     };
   }
 
-  #damageOf({ place, damage }: Found, url: string | undefined): Damage[] {
-    const damaged = this.#access.damageAt(place, damage(), url);
+  #damageOf({ segment, damage }: Found, url: string | undefined): Damage[] {
+    const damaged = damageOf(segment, damage(), url);
     return damaged ? [damaged] : [];
   }
 
@@ -178,12 +179,13 @@ export class Retrieval {
   }
 
   async #open(place: Place): Promise<Found> {
+    const segment = await this.#access.segmentOf(place);
     const recent = this.#recent.get(place);
-    if (recent) return { place, ...openedOf(recent) };
+    if (recent) return { place, segment, ...openedOf(recent) };
     const whole = await this.#access.openWhole(place);
-    if (!whole) return { place, ...(await this.#access.openStreamed(place)) };
+    if (!whole) return { place, segment, ...(await this.#access.openStreamed(place)) };
     this.#recent.keep(place, whole);
-    return { place, ...openedOf(whole) };
+    return { place, segment, ...openedOf(whole) };
   }
 
   async content(key: BlockKey, options: RetrieveOptions = {}): Promise<RetrievedContent> {
@@ -193,8 +195,9 @@ export class Retrieval {
       if (!block || block.references === 0)
         throw new PinakesError('CONTENT_MISSING', { where: `sha256:${Buffer.from(key.digest).toString('hex')}` });
       try {
-        const opened = { place: block.holder, ...(await this.#access.open(block.holder)) };
-        const holder = this.#named(opened, block.key, options);
+        const { holder: place } = block;
+        const segment = await this.#access.segmentOf(place);
+        const holder = this.#named({ place, segment, ...(await this.#access.open(place)) }, block.key, options);
         return { block, payload: holder.payload, damage: () => this.#damageOf(holder, holder.head.targetUri) };
       } catch (error) {
         if (attempt >= ATTEMPTS || !isMoved(error)) throw error;

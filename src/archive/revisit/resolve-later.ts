@@ -20,7 +20,7 @@ const RESOLUTION_NOTE = 'resolution';
 /** Returns how many revisits found their content. */
 export async function resolveLater(archive: OpenedArchive): Promise<number> {
   const { catalog, segmentRegistry, resolutionFilter } = archive;
-  const fingerprint = segmentsFingerprint(archive);
+  const fingerprint = await segmentsFingerprint(archive);
   if ((await catalog.notes(RESOLUTION_NOTE))[RESOLUTION_NOTE] === fingerprint) {
     resolutionFilter.restart();
     return 0;
@@ -29,7 +29,7 @@ export async function resolveLater(archive: OpenedArchive): Promise<number> {
   // Another revisit may refer to a revisit that was just resolved, or declare the same digest as that revisit.
   for (let before = -1; before !== resolved; ) {
     before = resolved;
-    for (const { number } of segmentRegistry.all())
+    for (const { number } of await segmentRegistry.all())
       for await (const notes of catalog.notePages(unresolvedNotesOf(number)))
         resolved += await tryAgain(archive, notes);
   }
@@ -75,7 +75,7 @@ async function tryAgain(archive: OpenedArchive, notes: readonly [name: string, t
 /** The number of captures with an unknown content. */
 export async function countUnresolved(archive: OpenedArchive): Promise<number> {
   let count = 0;
-  for (const { number } of archive.segmentRegistry.all())
+  for (const { number } of await archive.segmentRegistry.all())
     for await (const notes of archive.catalog.notePages(unresolvedNotesOf(number))) count += notes.length;
   return count;
 }

@@ -108,7 +108,7 @@ export class SegmentLineage {
     }
     this.#origins.clear();
     for (const { replaced, origin } of this.#byReplaced.values()) this.#origins.set(replaced, origin);
-    for (const segment of this.#archive.segmentRegistry.all()) {
+    for (const segment of await this.#archive.segmentRegistry.all()) {
       const origin = this.#byName.get(segment.name)?.origin;
       if (origin !== undefined) this.#origins.set(segment.number, origin);
     }
@@ -120,9 +120,9 @@ export class SegmentLineage {
   }
 
   /** The segments by the number of their origin, in that order. During a swap, this is the replaced segment. */
-  byOrigin(): Map<number, Segment> {
+  async byOrigin(): Promise<Map<number, Segment>> {
     const byOrigin = new Map<number, Segment>();
-    for (const segment of this.#archive.segmentRegistry.all()) {
+    for (const segment of await this.#archive.segmentRegistry.all()) {
       const origin = this.originOf(segment.number);
       if (!byOrigin.has(origin)) byOrigin.set(origin, segment);
     }
@@ -134,7 +134,7 @@ export class SegmentLineage {
    * beyond the end.
    */
   async translate(number: number, offset: number): Promise<{ segment: Segment; offset: number; isSame: boolean }> {
-    const same = this.#archive.segmentRegistry.find(number);
+    const same = await this.#archive.segmentRegistry.find(number);
     if (same) return { segment: same, offset, isSame: true };
     const origin = this.originOf(number);
     const chain = [...this.#byReplaced.values()]
@@ -144,11 +144,13 @@ export class SegmentLineage {
     let position = offset;
     let isSame = true;
     for (;;) {
-      const segment = this.#archive.segmentRegistry.find(at);
+      const segment = await this.#archive.segmentRegistry.find(at);
       if (segment) return { segment, offset: position, isSame };
       const step = chain.findIndex(({ replaced }) => replaced === at);
       const successor = chain[step];
-      at = chain[step + 1]?.replaced ?? (successor && this.#archive.segmentRegistry.byName(successor.name)?.number);
+      at =
+        chain[step + 1]?.replaced ??
+        (successor && (await this.#archive.segmentRegistry.byName(successor.name))?.number);
       if (!successor || at === undefined) throw expired(`segment ${number} is no longer there`);
       const found = (await this.#movesTo(successor.name)).find(position);
       position = found ? found.offset : Number.MAX_SAFE_INTEGER;

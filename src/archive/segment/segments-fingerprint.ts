@@ -6,11 +6,11 @@
 import { digestOf, toHex, utf8 } from '../../base/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 
-export function segmentsFingerprint({
+export async function segmentsFingerprint({
   segmentRegistry,
   volumes,
-}: Pick<OpenedArchive, 'segmentRegistry' | 'volumes'>): string {
-  const segments = segmentRegistry.all().map(({ number, bytes }) => `${number}:${bytes}`);
+}: Pick<OpenedArchive, 'segmentRegistry' | 'volumes'>): Promise<string> {
+  const segments = (await segmentRegistry.all()).map(({ number, bytes }) => `${number}:${bytes}`);
   const there = volumes.available().map(({ name }) => name);
   return toHex(digestOf('sha256', utf8([...segments, ...there].join(' '))).bytes);
 }

@@ -1,18 +1,18 @@
 import type { Place } from '../../catalog/index.ts';
 import type { MemberEncoder, StreamedBlock } from '../../warc/index.ts';
-import type { OpenSegment, SegmentRegistry } from './segment-registry.ts';
+import type { OpenSegment, SegmentWriter } from './segment-writer.ts';
 
 /** Appends a large record. Its encoded pieces are written as they add up. */
 export async function appendStreamed(
-  segmentRegistry: SegmentRegistry,
+  segmentWriter: SegmentWriter,
   open: OpenSegment,
   encoder: MemberEncoder,
   { length, pieces }: StreamedBlock,
 ): Promise<Place> {
   const offset = open.position;
   for await (const piece of encoder.encodeStream(pieces, length)) {
-    segmentRegistry.append(open, piece, 0);
-    if (segmentRegistry.isFull(open)) await segmentRegistry.flush(open);
+    segmentWriter.append(open, piece, 0);
+    if (segmentWriter.isFull(open)) await segmentWriter.flush(open);
   }
   open.records++;
   return { segment: open.segment.number, offset, length: open.position - offset };

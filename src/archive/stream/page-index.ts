@@ -56,7 +56,7 @@ export class PageIndex {
   }
 
   async #keysOf(id: PageId): Promise<UrlKey[]> {
-    const fingerprint = segmentsFingerprint(this.#archive);
+    const fingerprint = await segmentsFingerprint(this.#archive);
     const made = (await this.#archive.catalog.notes(PAGES_NOTE))[PAGES_NOTE];
     const found = made === undefined ? undefined : await this.#search(id);
     if (found !== undefined && (found.length > 0 || made === fingerprint)) return found;
@@ -93,7 +93,7 @@ export class PageIndex {
     const { catalog, scratch } = this.#archive;
     // Computed before the walk. A page that is stored during the walk may be missing from the file. The fingerprint is
     // then outdated, so the next search for a missing page makes the file again.
-    const fingerprint = segmentsFingerprint(this.#archive);
+    const fingerprint = await segmentsFingerprint(this.#archive);
     const draft = `${this.#path}.tmp`;
     try {
       {

@@ -47,7 +47,7 @@ export class Snapshot {
   static take(archive: SnapshotArchive): Promise<Snapshot> {
     return archive.exclusive(async () => {
       const lineage = await SegmentLineage.load(archive);
-      const segments = archive.segmentRegistry.all().filter((segment) => segment.bytes > 0);
+      const segments = (await archive.segmentRegistry.all()).filter((segment) => segment.bytes > 0);
       const bounds: SnapshotBounds = {
         epoch: await epochOf(archive),
         before: (segments.at(-1)?.number ?? 0) + 1,
@@ -74,7 +74,7 @@ export class Snapshot {
   /** The parts of all segments that belong to the snapshot, in storage order. */
   async segments(): Promise<SnapshotSegment[]> {
     const parts: SnapshotSegment[] = [];
-    for (const [origin, segment] of this.lineage.byOrigin()) {
+    for (const [origin, segment] of await this.lineage.byOrigin()) {
       if (origin >= this.bounds.before || segment.bytes === 0) continue;
       parts.push({ origin, segment, endBytes: await this.endOf(segment) });
     }

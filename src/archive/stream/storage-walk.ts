@@ -72,7 +72,7 @@ export class StorageWalk {
         let isOver = true;
         for await (const record of this.#read(start.segment, start.offset)) {
           lineage.assertNumbering();
-          if (!this.#archive.segmentRegistry.find(start.segment.number)) {
+          if (!(await this.#archive.segmentRegistry.find(start.segment.number))) {
             isOver = false;
             break;
           }
@@ -101,10 +101,10 @@ export class StorageWalk {
 
   async #current(segment: Segment, origin: number): Promise<Segment> {
     const { lineage } = this.#snapshot;
-    const same = this.#archive.segmentRegistry.find(segment.number);
+    const same = await this.#archive.segmentRegistry.find(segment.number);
     if (same) return same;
     await lineage.refresh();
-    const current = lineage.byOrigin().get(origin);
+    const current = (await lineage.byOrigin()).get(origin);
     if (!current) throw new PinakesError('CURSOR_EXPIRED', { detail: `${segment.name} is no longer there` });
     return current;
   }
@@ -123,7 +123,7 @@ export class StorageWalk {
     };
     for await (const record of this.#recordsOf(segment, from, end, onUnreadable)) {
       found++;
-      const now = this.#archive.segmentRegistry.find(segment.number)?.deadBytes;
+      const now = (await this.#archive.segmentRegistry.find(segment.number))?.deadBytes;
       if (now !== undefined && now !== deadBytes) {
         deadBytes = now;
         dead = await this.#deadOf(segment);

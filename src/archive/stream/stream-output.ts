@@ -234,7 +234,7 @@ class WarcOutput {
       yield { bytes: rest.bytes.subarray(0, rest.cut), cursor: this.#cursor, isOwn };
       await large?.return(undefined);
       if (cutAt === endBytes) return true;
-      if (this.#archive.segmentRegistry.find(segment.number)?.deadBytes !== 0) return false;
+      if ((await this.#archive.segmentRegistry.find(segment.number))?.deadBytes !== 0) return false;
     }
   }
 

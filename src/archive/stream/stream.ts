@@ -217,7 +217,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       const begun = this.#position ? lineage.originOf(this.#position.segment) : -1;
       if (origin < begun || !this.#isWanted(segment)) continue;
       if (last !== undefined && origin > last) return;
-      const now = this.#archive.segmentRegistry.find(segment.number);
+      const now = await this.#archive.segmentRegistry.find(segment.number);
       const fromBytes = origin === begun ? offsetBefore(this.#position, segment) : 0;
       const endBytes = origin === last ? offsetBefore(this.#until, segment) : part.endBytes;
       const isUntouched = now !== undefined && now.deadBytes === 0 && (await isWhole(now));
@@ -389,7 +389,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   /** The record at a place: whole when it is small and sound, otherwise in pieces. */
   async *#recordAt(place: Place, url: string): AsyncGenerator<StreamedRecord> {
     const { access, collections, segmentRegistry } = this.#archive;
-    const segment = segmentRegistry.get(place.segment);
+    const segment = await segmentRegistry.get(place.segment);
     const collection = collections.name(segment.collection);
     const skipsGaps = this.#onDamage !== undefined;
     if (place.length <= WHOLE_BYTES_MAX) {
@@ -412,7 +412,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       this.#reportDamageOf(streamed);
       return;
     }
-    this.#reportDamage(access.absenceAt(place, lost, url), 'nothing');
+    this.#reportDamage(await access.absenceAt(place, lost, url), 'nothing');
   }
 }
 

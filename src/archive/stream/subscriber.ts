@@ -151,7 +151,7 @@ export class Subscriber implements ScanClient, AsyncDisposable {
   async #isBeforeJoin({ parsed }: ChunkPlace, chunk: StreamChunk): Promise<boolean> {
     const join = this.#joinPosition();
     // While the segment of the join exists, its offsets are unchanged.
-    if (!this.#archive.segmentRegistry.find(join.segment)) return false;
+    if (!(await this.#archive.segmentRegistry.find(join.segment))) return false;
     // A part of a large record. The record begins before the join, so its parts are before the join too.
     if (chunk.cursor === undefined) return true;
     const { position } = parsed;

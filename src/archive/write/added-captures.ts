@@ -7,7 +7,7 @@
  */
 import type { Block, Catalog } from '../../catalog/index.ts';
 import type { RecordFacts } from '../../ledger/index.ts';
-import type { OpenSegment } from '../segment/segment-registry.ts';
+import type { OpenSegment } from '../segment/segment-writer.ts';
 
 /** The most captures that are remembered; about 10 MB. */
 const CAPTURES_MAX = 256 * 1024;

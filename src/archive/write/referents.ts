@@ -2,7 +2,8 @@
  * The facts that revisits need about the records that hold their contents. They are read in few calls and cached.
  *
  * The cache is keyed by the name of the segment and the offset of the record. A committed record at such a place never
- * changes, whatever happens to segment numbers. Only committed places are read and cached.
+ * changes, whatever happens to segment numbers. Only committed places are read and cached. The entries of one step are
+ * keyed by place, since the numbers of segments stay the same during a step.
  */
 import { type Digest, formatDigest, parseDigest } from '../../base/index.ts';
 import type { Place } from '../../catalog/index.ts';
@@ -47,7 +48,7 @@ export class Referents {
   #young = new Map<string, string>();
   #old = new Map<string, string>();
   #youngLength = 0;
-  /** The entries of the last `load`. */
+  /** The entries of the last `load`, by place. */
   #loaded = new Map<string, string>();
 
   constructor(access: RecordAccess, segmentRegistry: SegmentRegistry) {
@@ -60,18 +61,18 @@ export class Referents {
     this.#loaded = new Map();
     const missing = new Map<string, Place>();
     for (const place of places) {
-      const id = this.#idOf(place);
+      const id = await this.#idOf(place);
       const known = this.#young.get(id) ?? this.#old.get(id);
       if (known === undefined) missing.set(id, place);
-      else this.#load(id, known);
+      else this.#load(place, id, known);
     }
     const unread = [...missing];
     for (let at = 0; at < unread.length; at += HEADS_AT_ONCE) {
       const some = unread.slice(at, at + HEADS_AT_ONCE);
       const holders = await this.#read(some.map(([, place]) => place));
-      for (const [index, [id]] of some.entries()) {
+      for (const [index, [id, place]] of some.entries()) {
         const holder = holders[index];
-        if (holder) this.#load(id, packed(holder));
+        if (holder) this.#load(place, id, packed(holder));
       }
     }
   }
@@ -87,7 +88,7 @@ export class Referents {
 
   /** An entry of the last `load`. Undefined when it is too long or cannot be read. */
   loaded(place: Place): HolderFacts | undefined {
-    const holder = this.#loaded.get(this.#idOf(place));
+    const holder = this.#loaded.get(placeId(place));
     return holder === undefined ? undefined : unpacked(holder);
   }
 
@@ -97,12 +98,12 @@ export class Referents {
   }
 
   /** Stores a committed holder in the cache, in place of an older entry. */
-  remember(place: Place, holder: HolderFacts): void {
-    this.#keep(this.#idOf(place), packed(holder));
+  async remember(place: Place, holder: HolderFacts): Promise<void> {
+    this.#keep(await this.#idOf(place), packed(holder));
   }
 
-  #load(id: string, holder: string): void {
-    if (holder.length <= KEPT_LENGTH_MAX) this.#loaded.set(id, holder);
+  #load(place: Place, id: string, holder: string): void {
+    if (holder.length <= KEPT_LENGTH_MAX) this.#loaded.set(placeId(place), holder);
     this.#keep(id, holder);
   }
 
@@ -121,9 +122,13 @@ export class Referents {
     this.#youngLength += id.length + holder.length;
   }
 
-  #idOf({ segment, offset }: Place): string {
-    return `${this.#segmentRegistry.get(segment).name} ${offset}`;
+  async #idOf({ segment, offset }: Place): Promise<string> {
+    return `${(await this.#segmentRegistry.get(segment)).name} ${offset}`;
   }
+}
+
+function placeId({ segment, offset }: Place): string {
+  return `${segment} ${offset}`;
 }
 
 /**

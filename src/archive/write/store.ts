@@ -37,7 +37,8 @@ import { type ContentKey, formatContentKey } from '../content-key.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { blockId, type CatalogDraft } from '../revisit/catalog-draft.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
-import type { OpenSegment, SegmentKind } from '../segment/segment-registry.ts';
+import type { SegmentKind } from '../segment/segment-kind.ts';
+import type { OpenSegment } from '../segment/segment-writer.ts';
 import { appendStreamed } from '../segment/streamed-append.ts';
 import { volumeChoice } from '../segment/volume-choice.ts';
 import { CommitWindow } from './commit-window.ts';
@@ -214,19 +215,18 @@ export class StoreQueue {
       for (; at < group.length; at++) {
         const waiting = group[at]!;
         const kind = choose(waiting);
-        const open =
-          this.#archive.segmentRegistry.findOpen(kind) ?? (await this.#archive.segmentRegistry.openFor(kind));
+        const open = this.#archive.segmentWriter.findOpen(kind) ?? (await this.#archive.segmentWriter.openFor(kind));
         if (this.#refersToUncommitted(waiting, draft, open)) {
           await finish();
           await draft.load(group.slice(at).map((later) => this.#fingerprint(later)));
         }
         done.push({ waiting, stored: await this.#write(waiting, draft, open, ahead.get(waiting)) });
-        if (this.#archive.segmentRegistry.isFull(open)) await this.#archive.segmentRegistry.flush(open);
+        if (this.#archive.segmentWriter.isFull(open)) await this.#archive.segmentWriter.flush(open);
       }
       await finish();
     } catch (error) {
       this.#fresh.clear();
-      await this.#archive.segmentRegistry.rollBack();
+      await this.#archive.segmentWriter.rollBack();
       const left = [...done.map(({ waiting }) => waiting), ...group.slice(at)];
       const isErrorOfOne = left.length > 1 && !(error instanceof PinakesError && error.retryable);
       // An error of one store must not cost the others in its group.
@@ -288,7 +288,7 @@ export class StoreQueue {
     const held = draft.blocksOf(this.#fingerprint(waiting));
     if (held.length === 0) return false;
     const committed = new Map(
-      this.#archive.segmentRegistry.dirty().map(({ segment }) => [segment.number, segment.bytes]),
+      this.#archive.segmentWriter.dirty().map(({ segment }) => [segment.number, segment.bytes]),
     );
     const fresh = held.filter(
       ({ holder }) => holder.offset >= (committed.get(holder.segment) ?? Number.POSITIVE_INFINITY),
@@ -338,13 +338,13 @@ export class StoreQueue {
     const place = isRevisit
       ? this.#appendRevisit(open, waiting, record)
       : spool.bytes
-        ? this.#archive.segmentRegistry.append(
+        ? this.#archive.segmentWriter.append(
             open,
             made?.member ?? this.#encoderOf(waiting).encode(recordParts(withDigest(record, spool), spool.bytes)),
           )
         : await this.#appendLarge(open, spool, record, this.#encoderOf(waiting));
     const request = made?.request ?? this.#encodeRequest(input, record.recordId);
-    if (request) this.#archive.segmentRegistry.append(open, request);
+    if (request) this.#archive.segmentWriter.append(open, request);
     if (!held) draft.addBlock(key, size, place);
     else if (isLost) draft.moveHolder(key, place);
     if (!held || isLost) this.#fresh.set(blockId(key), { referent: referentOf(record) });
@@ -468,12 +468,12 @@ export class StoreQueue {
 
   #appendRevisit(open: OpenSegment, { input }: Waiting, record: NewRecord): Place {
     const block = input.kind === 'http' ? input.responseHead : new Uint8Array(0);
-    return this.#archive.segmentRegistry.append(open, this.#text.encode(recordParts(record, block)));
+    return this.#archive.segmentWriter.append(open, this.#text.encode(recordParts(record, block)));
   }
 
   async #appendLarge(open: OpenSegment, spool: Spool, record: NewRecord, encoder: MemberEncoder): Promise<Place> {
     const head = headBytes(fieldsOf(withDigest(record, spool), spool.length));
-    return appendStreamed(this.#archive.segmentRegistry, open, encoder, recordStream(head, spool.block));
+    return appendStreamed(this.#archive.segmentWriter, open, encoder, recordStream(head, spool.block));
   }
 
   /** The record of the request for a content, if there is one. */

@@ -37,7 +37,7 @@ export async function archiveAdd(
   );
   const progress = new Progress(terminal, 'add', bytes);
   const findings = new FindingTally(terminal);
-  const before = segmentBytes(archive);
+  const before = await segmentBytes(archive);
   const starts = new Map<string, number>();
   let start = 0;
   for (const file of files) {
@@ -63,7 +63,7 @@ export async function archiveAdd(
   });
   progress.end();
   findings.end();
-  const storedBytes = segmentBytes(archive) - before;
+  const storedBytes = (await segmentBytes(archive)) - before;
   failures.push(...report.failures);
   const { errors, warnings } = findings;
   const { failures: _, ...added } = report;

@@ -34,11 +34,11 @@ async function compact(
   archive: Archive,
   options: CompactCommandOptions,
 ): Promise<Record<string, unknown> & { readonly damaged?: readonly unknown[]; readonly doubled?: readonly unknown[] }> {
-  const dead = archive.segments().filter((segment) => segment.deadBytes > 0);
+  const dead = (await archive.segments()).filter((segment) => segment.deadBytes > 0);
   const deadBytes = dead.reduce((sum, segment) => sum + segment.deadBytes, 0);
   const print = async (line: string) => (options.json ? undefined : terminal.line(line));
   if (options.dryRun || dead.length === 0) {
-    const staying = archive.previewCompact();
+    const staying = await archive.previewCompact();
     const left = staying.readOnly.length + staying.waiting.length + staying.kept.length;
     const written = left === 0 ? 'these' : `${dead.length - left} of them`;
     await print(
@@ -98,7 +98,7 @@ async function recompress(
   archive: Archive,
   options: CompactCommandOptions,
 ): Promise<RecompressReport> {
-  const progress = new Progress(terminal, options.dryRun ? 'sample' : 'recompress', segmentBytes(archive));
+  const progress = new Progress(terminal, options.dryRun ? 'sample' : 'recompress', await segmentBytes(archive));
   const report = await archive.recompress({
     dryRun: options.dryRun === true,
     signal,

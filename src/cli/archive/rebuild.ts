@@ -44,7 +44,7 @@ async function rebuild(
   archive: Archive,
   signal: AbortSignal | undefined,
 ): Promise<number> {
-  const progress = new Progress(terminal, 'rebuild', segmentBytes(archive));
+  const progress = new Progress(terminal, 'rebuild', await segmentBytes(archive));
   let errors = 0;
   await archive.rebuild({
     onFinding: (finding) => {
@@ -58,9 +58,9 @@ async function rebuild(
   });
   progress.end();
   const totals = await archive.totals();
-  const segments = archive.segments().length;
+  const segments = (await archive.segments()).length;
   // Counted after the rebuild, because segments in the old catalog may be gone or shorter now.
-  const storedBytes = segmentBytes(archive);
+  const storedBytes = await segmentBytes(archive);
   reportToJob?.({ segments, storedBytes, ...totals });
   if (options.json) await terminal.json({ segments, storedBytes, ...totals });
   else {

@@ -23,7 +23,7 @@ export async function archiveVerify(
   const { terminal, signal, reportToJob } = context;
   const known = options.known === undefined ? undefined : await knownErrors(resolveTypedPath(context, options.known));
   let knownMet = 0;
-  const progress = new Progress(terminal, 'verify', segmentBytes(archive));
+  const progress = new Progress(terminal, 'verify', await segmentBytes(archive));
   const depth = options.quick ? 'quick' : 'full';
   const counts = await archive.verify({
     depth,

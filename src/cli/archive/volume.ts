@@ -62,7 +62,7 @@ export async function volumeAdd(
     terminal.say('no volume was added');
     return EXIT_FINE;
   }
-  const before = archive.segments().length;
+  const before = (await archive.segments()).length;
   await archive.addVolume(
     { name, path: directory, isReadOnly },
     // In a server, other requests use the archive, so adding a volume cannot be interrupted and finished at the next
@@ -70,7 +70,7 @@ export async function volumeAdd(
     { onProgress: segmentProgress(terminal, 'volume add'), signal: context.archive ? undefined : context.signal },
   );
   terminal.clearStatus();
-  const segments = archive.segments().length - before;
+  const segments = (await archive.segments()).length - before;
   if (options.json) await terminal.json({ name, segments });
   else {
     const found =
@@ -129,8 +129,7 @@ export async function volumeMigrate(
   to: string,
   options: ArchiveCommandOptions & { readonly dryRun?: boolean },
 ): Promise<number> {
-  const bytes = archive
-    .segments()
+  const bytes = (await archive.segments())
     .filter((segment) => segment.volume === from)
     .reduce((sum, segment) => sum + segment.bytes, 0);
   const progress = new Progress(terminal, 'migrate', bytes);

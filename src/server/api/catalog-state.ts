@@ -8,7 +8,7 @@ import type { Archive } from '../../archive/index.ts';
 
 export async function catalogState(archive: Archive): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(await archive.totals()));
-  for (const { number, volume, bytes, deadBytes } of archive.segments())
+  for (const { number, volume, bytes, deadBytes } of await archive.segments())
     hash.update(`${number} ${volume} ${bytes} ${deadBytes}\n`);
   return hash.digest('base64url');
 }

@@ -42,9 +42,9 @@ export function segmentRoutes(archive: Archive): ApiRoute[] {
       handle: async ({ query: { collection, after, limit = 100 } }) => {
         if (after !== undefined && !/^\d{1,15}$/.test(after)) throw invalidCursor();
         const wanted = collection === undefined ? undefined : (archive.collections.find(collection) ?? -1);
-        const rest = archive
-          .segments()
-          .filter((one) => one.number > Number(after ?? -1) && (wanted === undefined || one.collection === wanted));
+        const rest = (await archive.segments()).filter(
+          (one) => one.number > Number(after ?? -1) && (wanted === undefined || one.collection === wanted),
+        );
         const page = rest.slice(0, limit);
         return {
           items: page.map((segment) => segmentItem(archive, segment)),
@@ -64,7 +64,9 @@ export function segmentRoutes(archive: Archive): ApiRoute[] {
       problems: [404, 416],
       handle: async ({ params, request, reply }) => {
         const { '*': wantedName = '' } = request.params as { '*'?: string };
-        const segment = archive.segments().find(({ volume, name }) => volume === params.volume && name === wantedName);
+        const segment = (await archive.segments()).find(
+          ({ volume, name }) => volume === params.volume && name === wantedName,
+        );
         if (!segment) throw new PinakesError('CONTENT_MISSING', { where: `segment ${wantedName.slice(0, 300)}` });
         return download(request, reply, {
           filename: segment.name.split('/').pop()!,

@@ -11,7 +11,7 @@ export const compactKind: JobKind = defineJobKind({
   name: 'compact',
   input: closed({}),
   run: async ({ archive, signal, progress }) => {
-    const dead = archive.segments().filter(({ deadBytes }) => deadBytes > 0);
+    const dead = (await archive.segments()).filter(({ deadBytes }) => deadBytes > 0);
     const total = dead.reduce((sum, { bytes }) => sum + bytes, 0);
     let done = 0;
     return archive.compact({
@@ -31,7 +31,7 @@ export const verifyKind: JobKind = defineJobKind({
     depth: Type.Optional(Type.Enum(['quick', 'full'], { description: '`quick` does not hash payloads.' })),
   }),
   run: async ({ archive, signal, progress, say }, { depth = 'full' }) => {
-    const total = segmentBytes(archive);
+    const total = await segmentBytes(archive);
     const problems: Problem[] = [];
     const report = await archive.verify({
       depth,
@@ -69,7 +69,7 @@ export const rebuildKind: JobKind = defineJobKind({
   isCancellable: false,
   input: closed({}),
   run: async ({ archive, signal, progress }) => {
-    const total = segmentBytes(archive);
+    const total = await segmentBytes(archive);
     let done = 0;
     await archive.rebuild({
       signal,
@@ -78,12 +78,12 @@ export const rebuildKind: JobKind = defineJobKind({
         progress({ done, total: Math.max(total, done), unit: 'bytes', message: name });
       },
     });
-    return { segments: archive.segments().length, ...(await archive.totals()) };
+    return { segments: (await archive.segments()).length, ...(await archive.totals()) };
   },
 });
 
-function segmentBytes(archive: Archive): number {
-  return archive.segments().reduce((sum, { bytes }) => sum + bytes, 0);
+async function segmentBytes(archive: Archive): Promise<number> {
+  return (await archive.segments()).reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 function formatProblem({ level, code, volume, segment, offset, message }: Problem): string {

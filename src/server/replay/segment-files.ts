@@ -17,7 +17,7 @@ export async function sendSegment(
   response: ServerResponse,
   name: string,
 ): Promise<void> {
-  const segment = archive.segments().find((candidate) => basename(candidate.name) === name);
+  const segment = (await archive.segments()).find((candidate) => basename(candidate.name) === name);
   if (!segment)
     throw new HttpProblem({ ...NOT_FOUND, message: 'the archive has no segment of this name', where: name });
   const { status, fields, from, to } = fileReply(request, {
