@@ -148,6 +148,15 @@ export type LeaseRow = Lease & {
   readonly isLiving: boolean;
 };
 
+/**
+ * Sequence numbers that an incarnation deals are above those of all earlier ones, since it cannot know which of these
+ * were dealt: their segments may be lost with the catalog, or compacted away. A number that was dealt twice would put
+ * new records into an old snapshot (R4).
+ */
+export function firstSequenceOf(incarnation: number): number {
+  return incarnation === 1 ? 1 : incarnation * 2 ** 32;
+}
+
 /** The lease of the process that adopts what is in the volumes after a catalog was lost or went back (R2). */
 export const ADOPTION_LEASE = 'adoption';
 
@@ -434,8 +443,9 @@ export interface SharedCatalog extends Omit<Catalog, 'write' | 'view'>, SharedCa
   /** The number of this life of the catalog (R2). */
   incarnation(): Promise<number>;
   /**
-   * Begins another life after a rebuild, a restore or a failover: all leases end. Until `endAdoption`, a group that
-   * deletes, bars, swaps or removes needs the lease ADOPTION_LEASE.
+   * Begins another life after a rebuild, a restore or a failover: all leases end, and sequence numbers go on from
+   * `firstSequenceOf`. Until `endAdoption`, a group that deletes, bars, swaps or removes needs the lease
+   * ADOPTION_LEASE.
    */
   beginIncarnation(incarnation: number): Promise<void>;
   /** Ends the adoption. False: the lease is fenced. */

@@ -23,6 +23,7 @@ export {
   type DeadRecord,
   FEW_CAPTURES,
   type FileDamage,
+  firstSequenceOf,
   LAST_PLACE,
   type Lease,
   type LeaseRow,

@@ -15,6 +15,7 @@ import {
   type CommitOutcome,
   type DeadRecord,
   type FileDamage,
+  firstSequenceOf,
   type Lease,
   type LeaseRow,
   type Mark,
@@ -224,6 +225,7 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
   async beginIncarnation(incarnation: number): Promise<void> {
     assert(incarnation > this.contents.incarnation, 'an incarnation is newer than the last one');
     this.contents.incarnation = incarnation;
+    this.contents.nextSequence = Math.max(this.contents.nextSequence, firstSequenceOf(incarnation));
     this.contents.isAdopting = true;
     for (const held of this.contents.leases.values()) held.expires = Number.NEGATIVE_INFINITY;
     this.contents.batches++;
@@ -253,8 +255,8 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
   async *check(): AsyncGenerator<FileDamage> {}
 
   async clear(): Promise<void> {
-    const { incarnation } = this.contents;
-    this.contents = { ...emptyContents(), incarnation };
+    const { incarnation, nextSequence } = this.contents;
+    this.contents = { ...emptyContents(), incarnation, nextSequence };
   }
 
   async close(): Promise<void> {}

@@ -6,19 +6,20 @@
  * it, so `durable` changes nothing.
  */
 import { assert, PinakesError, utf8 } from '../../base/index.ts';
-import type {
-  Block,
-  Capture,
-  CaptureRange,
-  CommitGroup,
-  CommitOutcome,
-  FileDamage,
-  Lease,
-  LeaseRow,
-  NewSegment,
-  Segment,
-  SharedCatalog,
-  SharedCatalogView,
+import {
+  type Block,
+  type Capture,
+  type CaptureRange,
+  type CommitGroup,
+  type CommitOutcome,
+  type FileDamage,
+  firstSequenceOf,
+  type Lease,
+  type LeaseRow,
+  type NewSegment,
+  type Segment,
+  type SharedCatalog,
+  type SharedCatalogView,
 } from '../catalog.ts';
 import { assertGroup, commitGroup, holdsLease } from './commit.ts';
 import { type ConnectionOptions, Connections, type Query, rollBack } from './connection.ts';
@@ -207,10 +208,13 @@ class PostgresCatalog extends PostgresView implements SharedCatalog {
 
   async beginIncarnation(incarnation: number): Promise<void> {
     await this.#change(async (query) => {
-      const { leases, state } = this.#tables;
+      const { counters, leases, state } = this.#tables;
       const [row] = await query(`select incarnation from ${state} for update`);
       assert(incarnation > number(row!.incarnation), 'an incarnation is newer than the last one');
       await query(`update ${state} set incarnation = $1, is_adopting = true`, [incarnation]);
+      await query(`update ${counters} set next = greatest(next, $1) where name = 'sequence'`, [
+        firstSequenceOf(incarnation),
+      ]);
       // Commits hold their lease's row, so they have ended before their leases do.
       await query(`update ${leases} set expires = clock_timestamp() where expires > clock_timestamp()`);
     });
