@@ -37,6 +37,8 @@ const HAS_LONG_KEY = 32;
 /** The part of a capture that concerns blocks and totals. */
 export type CaptureLink = { readonly kind: CaptureKind; readonly reference: BlockReference | undefined };
 
+export type CaptureIdentity = CaptureLink & Pick<Capture, 'collection' | 'hash'>;
+
 /** A capture whose block is not looked up yet. */
 export type LinkedCapture = {
   readonly capture: Omit<Capture, 'block'>;
@@ -96,6 +98,12 @@ export function readCapture(key: Buffer, value: Buffer, mimes: MimeDictionary): 
   return { capture: { urlKey, time, place, url, kind: readKind(form), collection, status, mime, hash }, reference };
 }
 
+/** What tells a capture from others of its URL and time, besides its place. */
+export function readCaptureIdentity(value: Buffer): CaptureIdentity {
+  const reader = new RowReader(value);
+  return { ...readLink(reader), hash: reader.fixed(HASH_BYTES) };
+}
+
 /** Only the hash, for a search that wants few of many captures. */
 export function readCaptureHash(value: Buffer): number {
   const reader = new RowReader(value);
@@ -107,13 +115,13 @@ export function readCaptureLink(value: Buffer): CaptureLink {
   return readLink(new RowReader(value));
 }
 
-function readLink(reader: RowReader): CaptureLink {
+function readLink(reader: RowReader): CaptureLink & Pick<Capture, 'collection'> {
   const form = reader.byte();
   reader.byte();
   reader.varint();
-  reader.varint();
+  const collection = reader.varint();
   if (reader.varint() === WRITTEN_OUT) reader.bytes(reader.varint());
-  return { kind: readKind(form), reference: readReference(reader, form) };
+  return { kind: readKind(form), collection, reference: readReference(reader, form) };
 }
 
 /** The capture with its block, in the order of properties that every capture has. */

@@ -42,7 +42,12 @@ export {
   type SurplusRecord,
   type Totals,
 } from './catalog.ts';
-export { openLevelCatalog, removeLevelCatalog } from './level/level-catalog.ts';
+export {
+  type LevelCatalog,
+  type LevelCatalogOptions,
+  openLevelCatalog,
+  removeLevelCatalog,
+} from './level/level-catalog.ts';
 export { checkDatabaseFiles } from './level/level-files.ts';
 export { MemoryCatalog } from './memory-catalog.ts';
 export { openPostgresCatalog, type PostgresCatalogOptions } from './postgres/postgres-catalog.ts';

@@ -69,6 +69,16 @@ export class BlockRows {
     return entry;
   }
 
+  /** Makes the references of the blocks in these rows the captures that name them. */
+  countReferences(): void {
+    for (const { entries } of this.#inOrder) {
+      for (const entry of entries) {
+        const { held, captures } = entry;
+        if (held && held.references !== captures) entry.held = { ...held, references: captures };
+      }
+    }
+  }
+
   /** Puts the changed rows into the batch, and returns how the sums changed. */
   finish(operations: Operations, writer: RowWriter): BlockSums {
     const after: BlockSums = { blocks: 0, payloadBytes: 0, uniquePayloadBytes: 0 };

@@ -15,7 +15,7 @@ import { numberKey, TABLE, tableKey } from '../table.ts';
 import { writeAliasKey } from './alias-key.ts';
 import { BlockRows, findEntry, findOrAddEntry, type TouchedRow } from './block-rows.ts';
 import { HighWater } from './high-water.ts';
-import { type Database, type DatabaseState, type Operations, putBatchRows, readRows } from './level-database.ts';
+import { type Database, type DatabaseState, type Operations, readRows } from './level-database.ts';
 import { isWorthNumber, WRITTEN_OUT } from './mime-dictionary.ts';
 import { writeSegment } from './segment-codec.ts';
 
@@ -197,7 +197,6 @@ class BatchPlan {
       uniquePayloadBytes: before.uniquePayloadBytes + change.uniquePayloadBytes,
     };
     this.#highWater.finish(this.#operations);
-    putBatchRows(this.#operations, this.#state.batchNumber + 1, totals);
     return { totals, newMimes: [...this.#newMimes.keys()] };
   }
 

@@ -7,10 +7,11 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Snapshot } from 'classic-level';
-import { assert, type EpochMs, Exclusive, PinakesError } from '../../base/index.ts';
+import { assert, type Clock, type EpochMs, Exclusive, PinakesError } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import { nearestOf } from '../capture-scan.ts';
 import {
+  type Bar,
   type Block,
   type BlockKey,
   type Capture,
@@ -18,22 +19,40 @@ import {
   type CaptureRange,
   type Catalog,
   type CatalogBatch,
-  type CatalogView,
+  type CommitGroup,
+  type CommitOutcome,
+  type DeadRecord,
   type FileDamage,
+  type Lease,
+  type LeaseRow,
+  type Mark,
+  type NewSegment,
   onlyKeyOf,
   type Segment,
+  type SharedCatalog,
+  type SharedCatalogView,
+  type SurplusRecord,
   type Totals,
 } from '../catalog.ts';
+import { RowWriter } from '../row-bytes.ts';
+import { numberKey, TABLE, tableKey } from '../table.ts';
 import { BlockRowCache } from './block-row-cache.ts';
+import { assertGroup, isDurable, refusalOfCaptures, refusalOfWriter } from './commit-checks.ts';
+import { CommitPlan, capturesOfGroup } from './commit-plan.ts';
+import { COLLECTION_NOTE, COUNTERS_KEY, type Counters, countersRow } from './counters.ts';
+import { LeaseTable } from './lease-table.ts';
 import { planBatch } from './level-batch.ts';
 import {
   clearDatabase,
+  countersAfter,
   type Database,
   type DatabaseState,
   isSyncDue,
   loadState,
   markDropped,
+  type Operations,
   openDatabase,
+  putBatchRows,
   removeDatabase,
   syncOlderLogs,
 } from './level-database.ts';
@@ -41,14 +60,24 @@ import { levelError } from './level-error.ts';
 import { checkDatabaseFiles } from './level-files.ts';
 import { LevelView, PAGE_SIZE } from './level-view.ts';
 import { RecentKeys } from './recent-keys.ts';
+import { writeSegment } from './segment-codec.ts';
+import { SegmentRows } from './segment-rows.ts';
+
+export type LevelCatalogOptions = {
+  /** For leases that end by time. */
+  readonly clock?: Clock;
+};
+
+type StateChange = Partial<DatabaseState> & { readonly newMimes?: readonly string[] };
 
 /**
  * Opens the catalog in this directory, and creates it if it is missing. Only one process at a time may have it open.
  */
-export async function openLevelCatalog(directory: string): Promise<Catalog> {
+export async function openLevelCatalog(directory: string, options: LevelCatalogOptions = {}): Promise<LevelCatalog> {
   const database = await openDatabase(directory);
   try {
-    return new LevelCatalog(directory, database, await loadState(database));
+    const state = await loadState(database);
+    return new LevelCatalog(directory, database, state, await LeaseTable.load(database, options.clock));
   } catch (error) {
     await database.close();
     throw levelError(error, directory);
@@ -67,10 +96,11 @@ export async function removeLevelCatalog(directory: string): Promise<void> {
   }
 }
 
-class LevelCatalog implements Catalog {
+export class LevelCatalog implements SharedCatalog, Catalog {
   readonly #directory: string;
   #database: Database;
   #state: DatabaseState;
+  readonly #leases: LeaseTable;
   readonly #recent = new RecentKeys();
   readonly #blockRowCache = new BlockRowCache();
   #refusal: PinakesError | undefined;
@@ -79,10 +109,11 @@ class LevelCatalog implements Catalog {
   /** Settles when the last change requested so far is made or has failed. */
   readonly #changes = new Exclusive();
 
-  constructor(directory: string, database: Database, state: DatabaseState) {
+  constructor(directory: string, database: Database, state: DatabaseState, leases: LeaseTable) {
     this.#directory = directory;
     this.#database = database;
     this.#state = state;
+    this.#leases = leases;
   }
 
   get batches(): number {
@@ -94,35 +125,198 @@ class LevelCatalog implements Catalog {
   }
 
   write(batch: CatalogBatch): Promise<void> {
+    return this.#change(() =>
+      this.#apply(batch.durable === true, batch, async (operations, state) => {
+        const known = this.#blockRowCache.after(state.batchNumber);
+        const { totals, newMimes } = await planBatch(batch, state, this.#database, operations, known);
+        const counters = (batch.putSegments ?? []).reduce(countersAfter, state.counters);
+        if (counters !== state.counters) operations.put(COUNTERS_KEY, countersRow(counters));
+        return { totals, newMimes, counters };
+      }),
+    );
+  }
+
+  commit(group: CommitGroup): Promise<CommitOutcome> {
     return this.#change(async () => {
+      assertGroup(group);
       if (this.#refusal) throw this.#refusal;
       const state = this.#state;
-      const operations = this.#database.batch();
-      try {
-        const { totals, newMimes } = await planBatch(
-          batch,
-          state,
-          this.#database,
-          operations,
-          this.#blockRowCache.after(state.batchNumber),
-        );
-        const batchNumber = state.batchNumber + 1;
-        const sync = batch.durable === true || isSyncDue(batchNumber) || this.#owesSync;
-        await operations.write({ sync }).catch((cause: unknown) => {
-          // The log may have the batch although it is not visible yet. A later batch would not take it into account,
-          // and both would be visible after the next opening.
-          this.#refusal = new PinakesError('CATALOG_STOPPED', { where: this.#directory, cause });
-          throw cause;
-        });
-        for (const mime of newMimes) state.mimes.add(mime);
-        this.#state = { batchNumber, totals, mimes: state.mimes };
-        if (sync) await this.#syncOlderLogs(batch.durable === true);
-      } finally {
-        this.#recent.changed(batch);
-        this.#blockRowCache.clear();
-        await operations.close();
-      }
+      const segments = new SegmentRows((key) => this.#database.getSync(key));
+      const fenced = refusalOfWriter(
+        group,
+        state,
+        (lease) => this.#isLiving(lease),
+        (number) => segments.get(number),
+      );
+      if (fenced) return fenced;
+      const known = this.#blockRowCache.after(state.batchNumber);
+      const plan = new CommitPlan(group, state, this.#database, segments, known);
+      await plan.load();
+      const refused = plan.refusal() ?? (await this.#refusalOfCaptures(group));
+      if (refused) return refused;
+      let outcome: CommitOutcome | undefined;
+      await this.#apply(isDurable(group), capturesOfGroup(group), async (operations) => {
+        const made = plan.make(operations);
+        outcome = made.outcome;
+        return { ...made.state, newMimes: made.newMimes };
+      });
+      return outcome!;
     });
+  }
+
+  /** What the caller looked up still holds while there was no other change. */
+  async #refusalOfCaptures({ captures = [], seen }: CommitGroup): Promise<CommitOutcome | undefined> {
+    if (captures.length === 0 || seen === this.#state.batchNumber) return undefined;
+    return await this.#ask((view) => refusalOfCaptures(captures, this.#state, view));
+  }
+
+  listSegment(segment: NewSegment, lease?: Lease): Promise<Segment | undefined> {
+    return this.#change(async () => {
+      if (lease && !this.#isLiving(lease)) return undefined;
+      const known = await this.segmentByName(segment.name);
+      if (known) return isSameLease(known.lease, lease) ? known : undefined;
+      const { counters } = this.#state;
+      const { volume, name, collection, roots, sequence = counters.sequence } = segment;
+      const row: Segment = {
+        number: counters.number,
+        volume,
+        name,
+        collection,
+        state: 'open',
+        bytes: 0,
+        records: 0,
+        deadBytes: 0,
+        sequence,
+        ...(roots && { roots }),
+        ...(lease && { lease }),
+      };
+      const writer = new RowWriter();
+      writeSegment(writer, row);
+      await this.#deal(countersAfter(counters, row), false, (operations) =>
+        operations.put(numberKey(TABLE.segments, row.number), writer.finish()),
+      );
+      return row;
+    });
+  }
+
+  collectionNumber(name: string): Promise<number> {
+    return this.#change(async () => {
+      const note = COLLECTION_NOTE + name;
+      const key = tableKey(TABLE.notes, note);
+      const known = this.#database.getSync(key);
+      if (known) return Number(known);
+      assert(name.isWellFormed(), 'the name of a collection is not valid Unicode');
+      const { counters } = this.#state;
+      const number = counters.collection;
+      await this.#deal({ ...counters, collection: number + 1 }, false, (operations) =>
+        operations.put(key, Buffer.from(String(number))),
+      );
+      return number;
+    });
+  }
+
+  takeLease(name: string, holder: string, lifeMs?: number): Promise<Lease | undefined> {
+    return this.#change(async () => {
+      const epoch = this.#leases.nextEpoch(name);
+      if (epoch === undefined) return undefined;
+      const [key, value] = this.#leases.row(name, epoch, holder);
+      await this.#apply(true, {}, async (operations) => {
+        operations.put(key, value);
+        return {};
+      });
+      this.#leases.began(name, epoch, holder, lifeMs);
+      return { name, epoch, incarnation: this.#state.counters.incarnation };
+    });
+  }
+
+  renewLease(lease: Lease, lifeMs: number): Promise<boolean> {
+    return this.#change(async () => {
+      if (!this.#isLiving(lease)) return false;
+      this.#leases.renew(lease, lifeMs);
+      return true;
+    });
+  }
+
+  endLease(lease: Lease): Promise<void> {
+    return this.#change(async () => {
+      if (this.#isLiving(lease)) this.#leases.end(lease);
+    });
+  }
+
+  async leases(): Promise<LeaseRow[]> {
+    return this.#leases.rows(this.#state.counters.incarnation);
+  }
+
+  async incarnation(): Promise<number> {
+    return this.#state.counters.incarnation;
+  }
+
+  beginIncarnation(incarnation: number): Promise<void> {
+    return this.#change(async () => {
+      const { counters } = this.#state;
+      assert(incarnation > counters.incarnation, 'an incarnation is newer than the last one');
+      await this.#deal({ ...counters, incarnation, isAdopting: true }, true);
+      this.#leases.endAll();
+    });
+  }
+
+  endAdoption(lease: Lease): Promise<boolean> {
+    return this.#change(async () => {
+      if (!this.#isLiving(lease)) return false;
+      await this.#deal({ ...this.#state.counters, isAdopting: false }, true);
+      return true;
+    });
+  }
+
+  async isAdopting(): Promise<boolean> {
+    return this.#state.counters.isAdopting;
+  }
+
+  #isLiving(lease: Lease): boolean {
+    return this.#leases.isLiving(lease, this.#state.counters.incarnation);
+  }
+
+  /** Changes the counters, and the rows with what was dealt. */
+  async #deal(
+    counters: Counters,
+    isDurable: boolean,
+    put: (operations: Operations) => unknown = () => {},
+  ): Promise<void> {
+    await this.#apply(isDurable, {}, async (operations) => {
+      operations.put(COUNTERS_KEY, countersRow(counters));
+      put(operations);
+      return { counters };
+    });
+  }
+
+  /** Makes one batch, which `fill` fills. It returns how the state changes. */
+  async #apply(
+    isDurable: boolean,
+    changed: Pick<CatalogBatch, 'putCaptures' | 'removeCaptures'>,
+    fill: (operations: Operations, state: DatabaseState) => Promise<StateChange>,
+  ): Promise<void> {
+    if (this.#refusal) throw this.#refusal;
+    const state = this.#state;
+    const operations = this.#database.batch();
+    try {
+      const { newMimes = [], ...change } = await fill(operations, state);
+      const next = { ...state, ...change, batchNumber: state.batchNumber + 1 };
+      putBatchRows(operations, next.batchNumber, next.totals);
+      const sync = isDurable || isSyncDue(next.batchNumber) || this.#owesSync;
+      await operations.write({ sync }).catch((cause: unknown) => {
+        // The log may have the batch although it is not visible yet. A later batch would not take it into account,
+        // and both would be visible after the next opening.
+        this.#refusal = new PinakesError('CATALOG_STOPPED', { where: this.#directory, cause });
+        throw cause;
+      });
+      for (const mime of newMimes) state.mimes.add(mime);
+      this.#state = next;
+      if (sync) await this.#syncOlderLogs(isDurable);
+    } finally {
+      this.#recent.changed(changed);
+      this.#blockRowCache.clear();
+      await operations.close();
+    }
   }
 
   /**
@@ -139,7 +333,9 @@ class LevelCatalog implements Catalog {
     }
   }
 
-  async view(onBlockRow?: (prefix: number, row: Buffer | undefined) => void): Promise<CatalogView & AsyncDisposable> {
+  async view(
+    onBlockRow?: (prefix: number, row: Buffer | undefined) => void,
+  ): Promise<SharedCatalogView & AsyncDisposable> {
     const snapshot = this.#snapshot();
     const { mimes } = this.#state;
     return Object.assign(new LevelView(this.#database, snapshot, mimes, onBlockRow), {
@@ -184,6 +380,34 @@ class LevelCatalog implements Catalog {
 
   segments(): Promise<Segment[]> {
     return this.#ask((view) => view.segments());
+  }
+
+  segment(number: number): Promise<Segment | undefined> {
+    return new LevelView(this.#database, undefined, this.#state.mimes).segment(number);
+  }
+
+  segmentByName(name: string): Promise<Segment | undefined> {
+    return this.#ask((view) => view.segmentByName(name));
+  }
+
+  findDeleted(marks: readonly Mark[]): Promise<boolean[]> {
+    return this.#ask((view) => view.findDeleted(marks));
+  }
+
+  findBarred(captures: readonly Pick<Capture, 'urlKey' | 'block'>[]): Promise<boolean[]> {
+    return this.#ask((view) => view.findBarred(captures));
+  }
+
+  bars(): Promise<Bar[]> {
+    return this.#ask((view) => view.bars());
+  }
+
+  deadRecords(segment: number): Promise<DeadRecord[]> {
+    return this.#ask((view) => view.deadRecords(segment));
+  }
+
+  surplusRecords(segment: number): Promise<SurplusRecord[]> {
+    return this.#ask((view) => view.surplusRecords(segment));
   }
 
   notes(prefix?: string): Promise<Record<string, string>> {
@@ -237,8 +461,10 @@ class LevelCatalog implements Catalog {
     return this.#change(async () => {
       this.#recent.clear();
       this.#blockRowCache.clear();
-      if (await this.#isDamaged()) await this.#drop();
-      else this.#state = await clearDatabase(this.#database);
+      const { incarnation } = this.#state.counters;
+      if (await this.#isDamaged()) await this.#drop(incarnation);
+      else this.#state = await clearDatabase(this.#database, incarnation);
+      this.#leases.clear();
     });
   }
 
@@ -248,12 +474,12 @@ class LevelCatalog implements Catalog {
   }
 
   /** Starts a new database without reading the old one: reading a damaged one can fail or end the process. */
-  async #drop(): Promise<void> {
+  async #drop(incarnation: number): Promise<void> {
     await markDropped(this.#directory);
     try {
       await this.#database.close();
       this.#database = await openDatabase(this.#directory);
-      this.#state = await loadState(this.#database);
+      this.#state = await loadState(this.#database, incarnation);
     } catch (cause) {
       this.#refusal = new PinakesError('CATALOG_STOPPED', { where: this.#directory, cause });
       throw cause;
@@ -272,17 +498,21 @@ class LevelCatalog implements Catalog {
     }
   }
 
-  async #ask<Answer>(question: (view: CatalogView) => Promise<Answer>): Promise<Answer> {
+  async #ask<Answer>(question: (view: SharedCatalogView) => Promise<Answer>): Promise<Answer> {
     await using view = await this.view();
     return await question(view);
   }
 
   /** Makes a change after all earlier ones. */
-  #change(make: () => Promise<void>): Promise<void> {
+  #change<Result>(make: () => Promise<Result>): Promise<Result> {
     return this.#changes.run(make).catch((error: unknown) => {
       throw levelError(error, this.#directory);
     });
   }
+}
+
+function isSameLease(one: Lease | undefined, other: Lease | undefined): boolean {
+  return one?.name === other?.name && one?.epoch === other?.epoch && one?.incarnation === other?.incarnation;
 }
 
 /** The captures of a key in a range of times, in the order of the range. */

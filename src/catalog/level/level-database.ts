@@ -7,6 +7,7 @@
  *     00 'totals'               varints: number of the last batch, captures, blocks, revisits, payload bytes,
  *                               unique payload bytes
  *     00 'mark' n mod 512       varint: n, for each of the last 512 batches
+ *     00 'counters'             see counters.ts
  *
  * At power loss LevelDB loses unsynced batches, and not always the last ones: LevelDB starts a new log file without
  * syncing the old one, and skips torn parts when it replays a log. So a later batch can be there while an earlier one
@@ -27,11 +28,13 @@ import { join } from 'node:path';
 import { ClassicLevel, type Snapshot } from 'classic-level';
 import { PinakesError } from '../../base/index.ts';
 import { URL_KEY_VERSION } from '../../url/index.ts';
-import type { Totals } from '../catalog.ts';
+import type { Segment, Totals } from '../catalog.ts';
 import { DamagedRow, RowReader, RowWriter } from '../row-bytes.ts';
-import { TABLE, tableKey, tableRange } from '../table.ts';
+import { nameRange, TABLE, tableKey, tableRange } from '../table.ts';
+import { COLLECTION_NOTE, COUNTERS_KEY, type Counters, countersRow, FIRST_COUNTERS, readCounters } from './counters.ts';
 import { levelError } from './level-error.ts';
 import { MimeDictionary, numberOfMimeKey } from './mime-dictionary.ts';
+import { readSegment } from './segment-codec.ts';
 
 export type Database = ClassicLevel<Buffer, Buffer>;
 
@@ -64,7 +67,15 @@ const DATABASE_FILE = /^(?:CURRENT|MANIFEST-.*|\d+\.(?:ldb|sst|log|dbtmp))$/;
 const NOTHING: Totals = { captures: 0, blocks: 0, revisits: 0, payloadBytes: 0, uniquePayloadBytes: 0 };
 
 /** The state that the catalog keeps between batches. */
-export type DatabaseState = { readonly batchNumber: number; readonly totals: Totals; readonly mimes: MimeDictionary };
+export type DatabaseState = {
+  readonly batchNumber: number;
+  readonly totals: Totals;
+  readonly mimes: MimeDictionary;
+  readonly counters: Counters;
+  /** Whether any capture was deleted, and whether anything is barred. In most catalogs these checks are not needed. */
+  readonly hasDeleted: boolean;
+  readonly hasBars: boolean;
+};
 
 export type Operations = { put(key: Buffer, value: Buffer): unknown; del(key: Buffer): unknown };
 
@@ -83,13 +94,16 @@ export async function openDatabase(directory: string): Promise<Database> {
   return database;
 }
 
-/** Checks version and sentinels, and writes the first rows of a new database. Damage is thrown as a DamagedRow. */
-export async function loadState(database: Database): Promise<DatabaseState> {
+/**
+ * Checks version and sentinels, and writes the first rows of a new database, with this incarnation. Damage is thrown as
+ * a DamagedRow.
+ */
+export async function loadState(database: Database, incarnation = 1): Promise<DatabaseState> {
   const version = database.getSync(VERSION_KEY)?.toString();
   if (version === undefined) {
     const [first] = await database.keys({ limit: 1 }).all();
     if (first) throw new DamagedRow('it was not finished, or cleared and not filled again');
-    return initialise(database);
+    return initialise(database, incarnation);
   }
   if (version !== VERSION) {
     const detail = `its rows and keys have the versions ${version}, this release reads ${VERSION}`;
@@ -102,17 +116,52 @@ export async function loadState(database: Database): Promise<DatabaseState> {
       throw new DamagedRow('a batch of changes is missing, as after a power failure');
     }
   }
-  return { batchNumber, totals, mimes: await loadMimes(database) };
+  return {
+    batchNumber,
+    totals,
+    mimes: await loadMimes(database),
+    counters: await loadCounters(database),
+    hasDeleted: await hasRows(database, TABLE.deleted),
+    hasBars: await hasRows(database, TABLE.bars),
+  };
+}
+
+async function hasRows(database: Database, table: number): Promise<boolean> {
+  const { from, to } = tableRange(table);
+  return (await database.keys({ gte: from, lt: to, limit: 1 }).all()).length > 0;
+}
+
+/** A catalog without the row was written without `listSegment`: its rows say which numbers it has dealt. */
+async function loadCounters(database: Database): Promise<Counters> {
+  const row = database.getSync(COUNTERS_KEY);
+  if (row) return readCounters(row);
+  const segments = tableRange(TABLE.segments);
+  let counters = FIRST_COUNTERS;
+  for await (const [key, value] of database.iterator({ gte: segments.from, lt: segments.to }))
+    counters = countersAfter(counters, readSegment(key, value));
+  const notes = nameRange(TABLE.notes, COLLECTION_NOTE);
+  for await (const text of database.values({ gte: notes.from, lt: notes.to }))
+    counters = { ...counters, collection: Math.max(counters.collection, Number(text) + 1) };
+  return counters;
+}
+
+/** The counters of a catalog that has this segment too. */
+export function countersAfter(counters: Counters, { number, sequence = number }: Segment): Counters {
+  return {
+    ...counters,
+    number: Math.max(counters.number, number + 1),
+    sequence: Math.max(counters.sequence, sequence + 1),
+  };
 }
 
 /**
  * Empties the database. The version is missing until this is done, so that a half-empty catalog is never taken for a
  * complete one.
  */
-export async function clearDatabase(database: Database): Promise<DatabaseState> {
+export async function clearDatabase(database: Database, incarnation: number): Promise<DatabaseState> {
   await database.del(VERSION_KEY, { sync: true });
   await database.clear();
-  const state = await initialise(database);
+  const state = await initialise(database, incarnation);
   await database.compactRange(Buffer.of(0x00), Buffer.of(0xff));
   return state;
 }
@@ -140,12 +189,21 @@ export async function removeDatabase(directory: string): Promise<void> {
     await rm(join(directory, name), { recursive: true, force: true });
 }
 
-async function initialise(database: Database): Promise<DatabaseState> {
+async function initialise(database: Database, incarnation: number): Promise<DatabaseState> {
+  const counters = { ...FIRST_COUNTERS, incarnation };
   const first = database.batch();
   first.put(VERSION_KEY, Buffer.from(VERSION));
   first.put(TOTALS_KEY, totalsRow(0, NOTHING));
+  first.put(COUNTERS_KEY, countersRow(counters));
   await first.write({ sync: true });
-  return { batchNumber: 0, totals: NOTHING, mimes: new MimeDictionary() };
+  return {
+    batchNumber: 0,
+    totals: NOTHING,
+    mimes: new MimeDictionary(),
+    counters,
+    hasDeleted: false,
+    hasBars: false,
+  };
 }
 
 /** The rows that are part of every batch. */

@@ -19,14 +19,18 @@ import { compareBlockKeys } from '../block-order.ts';
 import { type LinkedCapture, readCapture, readCaptureHash, withBlock } from '../capture-codec.ts';
 import { answersOf, isWholeTime, nearestOf, positionText, type Scan, scansFor } from '../capture-scan.ts';
 import {
+  type Bar,
   type Block,
   type BlockKey,
   type Capture,
   type CaptureQuestion,
   type CaptureRange,
-  type CatalogView,
+  type DeadRecord,
   FEW_CAPTURES,
+  type Mark,
   type Segment,
+  type SharedCatalogView,
+  type SurplusRecord,
   type Totals,
 } from '../catalog.ts';
 import { ALIAS_CANDIDATES_MAX } from '../declared-digest.ts';
@@ -39,12 +43,14 @@ import {
   writeKeyAndTime,
 } from '../key-order.ts';
 import { DamagedRow, RowWriter } from '../row-bytes.ts';
-import { nameRange, TABLE, tableRange } from '../table.ts';
+import { nameRange, numberKey, TABLE, tableRange } from '../table.ts';
 import { aliasStart, referenceOfAlias } from './alias-key.ts';
+import { barKey, markKey, readBar } from './bar-codec.ts';
 import { type CaptureBounds, captureBounds } from './capture-bounds.ts';
 import { type Database, readRows, readTotals, TOTALS_KEY } from './level-database.ts';
 import { levelError } from './level-error.ts';
 import type { MimeDictionary } from './mime-dictionary.ts';
+import { readDead, readSurplus, recordRange } from './record-codec.ts';
 import { readSegment } from './segment-codec.ts';
 
 export const PAGE_SIZE = 1000;
@@ -67,7 +73,7 @@ type RowRange = { readonly from: Buffer; readonly to: Buffer } & Partial<Pick<Ca
 /** Questions that no lane has taken yet, with their indexes. */
 type Questions<Question> = Iterable<[number, Question]>;
 
-export class LevelView implements CatalogView {
+export class LevelView implements SharedCatalogView {
   readonly #database: Database;
   readonly #snapshot: Snapshot | undefined;
   readonly #mimes: MimeDictionary;
@@ -250,11 +256,60 @@ export class LevelView implements CatalogView {
   }
 
   segments(): Promise<Segment[]> {
+    return this.#allOf(tableRange(TABLE.segments), readSegment);
+  }
+
+  segment(number: number): Promise<Segment | undefined> {
     return this.#guard(async () => {
-      const { from, to } = tableRange(TABLE.segments);
-      const rows = await this.#database.iterator({ gte: from, lt: to, snapshot: this.#snapshot }).all();
-      return rows.map(([key, value]) => readSegment(key, value));
+      const key = numberKey(TABLE.segments, number);
+      const [value] = await this.#values([key]);
+      return value && readSegment(key, value);
     });
+  }
+
+  async segmentByName(name: string): Promise<Segment | undefined> {
+    return (await this.segments()).find((segment) => segment.name === name);
+  }
+
+  findDeleted(marks: readonly Mark[]): Promise<boolean[]> {
+    return this.#guard(async () => (await this.#values(marks.map(markKey))).map((value) => value !== undefined));
+  }
+
+  findBarred(captures: readonly Pick<Capture, 'urlKey' | 'block'>[]): Promise<boolean[]> {
+    return this.#guard(async () => {
+      const urls = captures.map(({ urlKey }) => barKey({ kind: 'url', urlKey }));
+      const contents = captures.map(({ block }) => block && barKey({ kind: 'content', digest: block.digest }));
+      const ofUrl = await this.#values(urls);
+      const ofContent = await this.#values(contents.filter((key) => key !== undefined));
+      let at = 0;
+      return contents.map((key, index) => {
+        const isContentBarred = key !== undefined && ofContent[at++] !== undefined;
+        return isContentBarred || ofUrl[index] !== undefined;
+      });
+    });
+  }
+
+  bars(): Promise<Bar[]> {
+    return this.#allOf(tableRange(TABLE.bars), readBar);
+  }
+
+  deadRecords(segment: number): Promise<DeadRecord[]> {
+    return this.#allOf(recordRange(TABLE.dead, segment), readDead);
+  }
+
+  surplusRecords(segment: number): Promise<SurplusRecord[]> {
+    return this.#allOf(recordRange(TABLE.surplus, segment), readSurplus);
+  }
+
+  #allOf<Item>({ from, to }: RowRange, read: (key: Buffer, value: Buffer) => Item): Promise<Item[]> {
+    return this.#guard(async () => {
+      const rows = await this.#database.iterator({ gte: from, lt: to, snapshot: this.#snapshot }).all();
+      return rows.map(([key, value]) => read(key, value));
+    });
+  }
+
+  #values(keys: Buffer[]): Promise<(Buffer | undefined)[]> {
+    return readRows(this.#database, keys, this.#snapshot);
   }
 
   async notes(prefix = ''): Promise<Record<string, string>> {

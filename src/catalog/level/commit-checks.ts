@@ -1,0 +1,127 @@
+/** The checks of a commit, in the order of CommitGroup, on a catalog that nothing else changes meanwhile. */
+
+import { assertBlockKey } from '../block-codec.ts';
+import { compareBlockKeys } from '../block-order.ts';
+import { assertCapture } from '../capture-codec.ts';
+import type {
+  CaptureQuestion,
+  CommitGroup,
+  CommitOutcome,
+  Lease,
+  NewCapture,
+  Segment,
+  SegmentChange,
+  SharedCatalogView,
+} from '../catalog.ts';
+import { ADOPTION_LEASE } from '../catalog.ts';
+import { declaredStart } from '../declared-digest.ts';
+import type { DatabaseState } from './level-database.ts';
+
+/** Every value of the group is checked before anything is changed. */
+export function assertGroup(group: CommitGroup): void {
+  const { captures = [], deletions = [], removeCaptures = [], moves = [], blocks = [] } = group;
+  for (const { capture } of captures) assertWhole(capture);
+  for (const { capture } of deletions) assertWhole(capture);
+  for (const capture of removeCaptures) assertWhole(capture);
+  for (const { from, to } of moves) {
+    assertWhole(from);
+    assertWhole(to);
+  }
+  for (const { key } of blocks) assertBlockKey(key);
+  for (const { block } of [...(group.dead ?? []), ...(group.surplus ?? [])]) if (block) assertBlockKey(block);
+  for (const { declared, block } of [...(group.aliases ?? []), ...(group.removeAliases ?? [])]) {
+    declaredStart(declared);
+    assertBlockKey(block);
+  }
+}
+
+function assertWhole(capture: NewCapture['capture']): void {
+  assertCapture(capture);
+  if (capture.block) assertBlockKey(capture.block);
+}
+
+/** The first of the checks that need neither captures nor blocks. */
+export function refusalOfWriter(
+  group: CommitGroup,
+  { counters }: DatabaseState,
+  isLiving: (lease: Lease) => boolean,
+  segment: (number: number) => Segment | undefined,
+): CommitOutcome | undefined {
+  const { lease, id, segments = [] } = group;
+  if (lease && !isLiving(lease)) return { kind: 'fenced', why: 'lease' };
+  if (id !== undefined && segments.some(({ number }) => segment(number)?.lastCommit === id))
+    return { kind: 'committed', lost: [], freed: 0 };
+  if (counters.isAdopting && isDestructive(group) && lease?.name !== ADOPTION_LEASE)
+    return { kind: 'fenced', why: 'adopting' };
+  if (!segments.every((change) => isAsExpected(segment(change.number), change, lease)))
+    return { kind: 'fenced', why: 'segment' };
+  return undefined;
+}
+
+/** Whether a group may not be committed while the catalog is being adopted (R2). */
+function isDestructive(group: CommitGroup): boolean {
+  const { deletions = [], bars = [], moves = [], holderMoves = [], segments = [] } = group;
+  return deletions.length + bars.length + moves.length + holderMoves.length > 0 || segments.some(({ to }) => !to);
+}
+
+/** Whether power loss must not undo the group (R2): it removes, seals, swaps or bars. */
+export function isDurable(group: CommitGroup): boolean {
+  const { durable, deletedMarks = [], segments = [] } = group;
+  const isSealing = segments.some(({ to }) => to?.state === 'sealing' || to?.state === 'sealed');
+  return durable === true || isSealing || deletedMarks.length > 0 || isDestructive(group);
+}
+
+/** An open segment is changed only by the writer whose lease it has, or by who took that lease over (P1). */
+function isAsExpected(row: Segment | undefined, { from }: SegmentChange, lease: Lease | undefined): boolean {
+  if (!row || row.state !== from.state || row.bytes !== from.bytes || row.volume !== from.volume) return false;
+  if (row.state === 'sealed' || row.lease === undefined) return true;
+  return row.lease.name === lease?.name || lease?.name === ADOPTION_LEASE;
+}
+
+/** Refuses captures that the archive has or has deleted (C5), and those that are barred (D3). */
+export async function refusalOfCaptures(
+  captures: readonly NewCapture[],
+  { hasDeleted, hasBars }: DatabaseState,
+  view: SharedCatalogView,
+): Promise<CommitOutcome | undefined> {
+  const marked = captures.flatMap(({ marks }, index) => (marks ? [index] : []));
+  if (marked.length > 0) {
+    const known = await knownAmong(marked, captures, view);
+    const deleted = hasDeleted ? await deletedAmong(marked, captures, view) : [];
+    if (known.length + deleted.length > 0) return { kind: 'known', captures: known, deleted };
+  }
+  if (!hasBars) return undefined;
+  const isBarred = await view.findBarred(captures.map(({ capture }) => capture));
+  const barred = captures.flatMap((_, index) => (isBarred[index] ? [index] : []));
+  return barred.length > 0 ? { kind: 'barred', captures: barred } : undefined;
+}
+
+async function knownAmong(
+  indexes: readonly number[],
+  captures: readonly NewCapture[],
+  view: SharedCatalogView,
+): Promise<number[]> {
+  const questions = indexes.map((index): CaptureQuestion => {
+    const { urlKey, time, hash } = captures[index]!.capture;
+    return { urlKey, time, ofHash: hash };
+  });
+  const found = await view.findCaptures(questions);
+  return indexes.filter((index, at) => {
+    const { collection, block } = captures[index]!.capture;
+    // A content that was unknown may have been found since.
+    return found[at]!.some(
+      (known) =>
+        known.collection === collection && (!known.block || !block || compareBlockKeys(known.block, block) === 0),
+    );
+  });
+}
+
+async function deletedAmong(
+  indexes: readonly number[],
+  captures: readonly NewCapture[],
+  view: SharedCatalogView,
+): Promise<number[]> {
+  const marks = indexes.flatMap((index) => captures[index]!.marks!.map((mark) => ({ mark, index })));
+  const isDeleted = await view.findDeleted(marks.map(({ mark }) => mark));
+  return [...new Set(marks.flatMap(({ index }, at) => (isDeleted[at] ? [index] : [])))];
+}
