@@ -27,6 +27,19 @@ export const FIRST_COUNTERS: Counters = {
   isAdopting: false,
 };
 
+/** The counters of a cleared catalog. Segments may have been written with the numbers that it dealt. */
+export function countersOfCleared({ incarnation, sequence }: Counters): Counters {
+  return { ...FIRST_COUNTERS, incarnation, sequence };
+}
+
+/** The counters of a catalog that has these notes too, among them the numbers of collections. */
+export function countersAfterNotes(counters: Counters, notes: Readonly<Record<string, string>> = {}): Counters {
+  let { collection } = counters;
+  for (const [name, text] of Object.entries(notes))
+    if (name.startsWith(COLLECTION_NOTE)) collection = Math.max(collection, Number(text) + 1);
+  return collection === counters.collection ? counters : { ...counters, collection };
+}
+
 export function countersRow({ number, sequence, collection, incarnation, isAdopting }: Counters): Buffer {
   const writer = new RowWriter();
   for (const counter of [number, sequence, collection, incarnation, isAdopting ? 1 : 0]) writer.varint(counter);

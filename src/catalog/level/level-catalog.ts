@@ -23,6 +23,7 @@ import {
   type CommitOutcome,
   type DeadRecord,
   type FileDamage,
+  firstSequenceOf,
   type Lease,
   type LeaseRow,
   type Mark,
@@ -39,7 +40,14 @@ import { numberKey, TABLE, tableKey } from '../table.ts';
 import { BlockRowCache } from './block-row-cache.ts';
 import { assertGroup, isDurable, refusalOfCaptures, refusalOfWriter } from './commit-checks.ts';
 import { CommitPlan, capturesOfGroup } from './commit-plan.ts';
-import { COLLECTION_NOTE, COUNTERS_KEY, type Counters, countersRow } from './counters.ts';
+import {
+  COLLECTION_NOTE,
+  COUNTERS_KEY,
+  type Counters,
+  countersAfterNotes,
+  countersOfCleared,
+  countersRow,
+} from './counters.ts';
 import { LeaseTable } from './lease-table.ts';
 import { planBatch } from './level-batch.ts';
 import {
@@ -129,7 +137,8 @@ export class LevelCatalog implements SharedCatalog, Catalog {
       this.#apply(batch.durable === true, batch, async (operations, state) => {
         const known = this.#blockRowCache.after(state.batchNumber);
         const { totals, newMimes } = await planBatch(batch, state, this.#database, operations, known);
-        const counters = (batch.putSegments ?? []).reduce(countersAfter, state.counters);
+        const afterNotes = countersAfterNotes(state.counters, batch.putNotes);
+        const counters = (batch.putSegments ?? []).reduce(countersAfter, afterNotes);
         if (counters !== state.counters) operations.put(COUNTERS_KEY, countersRow(counters));
         return { totals, newMimes, counters };
       }),
@@ -255,7 +264,8 @@ export class LevelCatalog implements SharedCatalog, Catalog {
     return this.#change(async () => {
       const { counters } = this.#state;
       assert(incarnation > counters.incarnation, 'an incarnation is newer than the last one');
-      await this.#deal({ ...counters, incarnation, isAdopting: true }, true);
+      const sequence = Math.max(counters.sequence, firstSequenceOf(incarnation));
+      await this.#deal({ ...counters, incarnation, sequence, isAdopting: true }, true);
       this.#leases.endAll();
     });
   }
@@ -461,9 +471,9 @@ export class LevelCatalog implements SharedCatalog, Catalog {
     return this.#change(async () => {
       this.#recent.clear();
       this.#blockRowCache.clear();
-      const { incarnation } = this.#state.counters;
-      if (await this.#isDamaged()) await this.#drop(incarnation);
-      else this.#state = await clearDatabase(this.#database, incarnation);
+      const counters = countersOfCleared(this.#state.counters);
+      if (await this.#isDamaged()) await this.#drop(counters);
+      else this.#state = await clearDatabase(this.#database, counters);
       this.#leases.clear();
     });
   }
@@ -474,12 +484,12 @@ export class LevelCatalog implements SharedCatalog, Catalog {
   }
 
   /** Starts a new database without reading the old one: reading a damaged one can fail or end the process. */
-  async #drop(incarnation: number): Promise<void> {
+  async #drop(counters: Counters): Promise<void> {
     await markDropped(this.#directory);
     try {
       await this.#database.close();
       this.#database = await openDatabase(this.#directory);
-      this.#state = await loadState(this.#database, incarnation);
+      this.#state = await loadState(this.#database, counters);
     } catch (cause) {
       this.#refusal = new PinakesError('CATALOG_STOPPED', { where: this.#directory, cause });
       throw cause;

@@ -31,7 +31,15 @@ import { URL_KEY_VERSION } from '../../url/index.ts';
 import type { Segment, Totals } from '../catalog.ts';
 import { DamagedRow, RowReader, RowWriter } from '../row-bytes.ts';
 import { nameRange, TABLE, tableKey, tableRange } from '../table.ts';
-import { COLLECTION_NOTE, COUNTERS_KEY, type Counters, countersRow, FIRST_COUNTERS, readCounters } from './counters.ts';
+import {
+  COLLECTION_NOTE,
+  COUNTERS_KEY,
+  type Counters,
+  countersAfterNotes,
+  countersRow,
+  FIRST_COUNTERS,
+  readCounters,
+} from './counters.ts';
 import { levelError } from './level-error.ts';
 import { MimeDictionary, numberOfMimeKey } from './mime-dictionary.ts';
 import { readSegment } from './segment-codec.ts';
@@ -95,15 +103,15 @@ export async function openDatabase(directory: string): Promise<Database> {
 }
 
 /**
- * Checks version and sentinels, and writes the first rows of a new database, with this incarnation. Damage is thrown as
- * a DamagedRow.
+ * Checks version and sentinels, and writes the first rows of a new database, with these counters. Damage is thrown as a
+ * DamagedRow.
  */
-export async function loadState(database: Database, incarnation = 1): Promise<DatabaseState> {
+export async function loadState(database: Database, counters = FIRST_COUNTERS): Promise<DatabaseState> {
   const version = database.getSync(VERSION_KEY)?.toString();
   if (version === undefined) {
     const [first] = await database.keys({ limit: 1 }).all();
     if (first) throw new DamagedRow('it was not finished, or cleared and not filled again');
-    return initialise(database, incarnation);
+    return initialise(database, counters);
   }
   if (version !== VERSION) {
     const detail = `its rows and keys have the versions ${version}, this release reads ${VERSION}`;
@@ -140,8 +148,8 @@ async function loadCounters(database: Database): Promise<Counters> {
   for await (const [key, value] of database.iterator({ gte: segments.from, lt: segments.to }))
     counters = countersAfter(counters, readSegment(key, value));
   const notes = nameRange(TABLE.notes, COLLECTION_NOTE);
-  for await (const text of database.values({ gte: notes.from, lt: notes.to }))
-    counters = { ...counters, collection: Math.max(counters.collection, Number(text) + 1) };
+  for await (const [key, text] of database.iterator({ gte: notes.from, lt: notes.to }))
+    counters = countersAfterNotes(counters, { [key.toString('utf8', 1)]: text.toString() });
   return counters;
 }
 
@@ -158,10 +166,10 @@ export function countersAfter(counters: Counters, { number, sequence = number }:
  * Empties the database. The version is missing until this is done, so that a half-empty catalog is never taken for a
  * complete one.
  */
-export async function clearDatabase(database: Database, incarnation: number): Promise<DatabaseState> {
+export async function clearDatabase(database: Database, counters: Counters): Promise<DatabaseState> {
   await database.del(VERSION_KEY, { sync: true });
   await database.clear();
-  const state = await initialise(database, incarnation);
+  const state = await initialise(database, counters);
   await database.compactRange(Buffer.of(0x00), Buffer.of(0xff));
   return state;
 }
@@ -189,8 +197,7 @@ export async function removeDatabase(directory: string): Promise<void> {
     await rm(join(directory, name), { recursive: true, force: true });
 }
 
-async function initialise(database: Database, incarnation: number): Promise<DatabaseState> {
-  const counters = { ...FIRST_COUNTERS, incarnation };
+async function initialise(database: Database, counters: Counters): Promise<DatabaseState> {
   const first = database.batch();
   first.put(VERSION_KEY, Buffer.from(VERSION));
   first.put(TOTALS_KEY, totalsRow(0, NOTHING));
