@@ -1,6 +1,7 @@
 import { after, before, describe } from 'node:test';
 import { openPostgresCatalog } from '../../src/catalog/index.ts';
 import { catalogContract } from './catalog.ts';
+import { manyWriters } from './many-writers.ts';
 import { noPostgres, PostgresServer } from './postgres-server.ts';
 import { sharedCatalogModel } from './shared-catalog-model.ts';
 import { withWrite } from './write-by-commit.ts';
@@ -25,5 +26,7 @@ describe('a catalog on PostgreSQL', { skip: noPostgres }, () => {
     { hasOneOwner: false },
   );
 
-  sharedCatalogModel('PostgresCatalog', () => openPostgresCatalog({ url: server.url, schema: `model ${++schemas}` }));
+  const open = () => openPostgresCatalog({ url: server.url, schema: `model ${++schemas}` });
+  sharedCatalogModel('PostgresCatalog', open);
+  manyWriters('PostgresCatalog', open);
 });
