@@ -1,6 +1,7 @@
 /** archive: store, retrieve, delete, add, export, stream, verify, compact, rebuild. Joins warc, volume and catalog. */
 
 export { type Capture, type CaptureRange, rangeOfKey } from '../catalog/index.ts';
+export type { StoreMode } from '../ledger/index.ts';
 export type { AddOptions, AddProgress, AddReport } from './add/add-report.ts';
 export { type Archive, createArchive, type InitOptions, openArchive } from './archive.ts';
 export { captureId } from './capture-id.ts';
@@ -51,4 +52,4 @@ export {
   type ProblemLevel,
   verifyProblem,
 } from './verify-problem.ts';
-export type { Stored, StoreInput, StoreMode, StoreOptions } from './write/store.ts';
+export type { Stored, StoreInput, StoreOptions } from './write/store.ts';

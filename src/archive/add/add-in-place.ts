@@ -164,7 +164,7 @@ class LinkedEntry {
       if (isUndated(facts)) this.#report.undated++;
       if (dead.has(facts.offset)) continue;
       const { kind } = facts;
-      const isHeld = kind !== undefined && kind !== 'revisit' && registrar.heldBlock(facts) !== undefined;
+      const isHeld = kind !== undefined && kind !== 'revisit' && registrar.isHeld(facts);
       const place = { segment: this.#segment.number, offset: facts.offset, length: facts.length! };
       const { capture, isKnown } = await registrar.enter(facts, place, this.#segment.collection);
       if (!capture) continue;

@@ -11,19 +11,14 @@ import {
   CONTENT_FIELD,
   captureIdOf,
   DECLARED_FIELD,
+  type Decision,
   isUndated,
   OVERFLOW_FIELD,
+  type Question,
   type RecordFacts,
   type ScanFacts,
 } from '../../ledger/index.ts';
-import {
-  type Field,
-  fieldsOf,
-  isWorthRevisit,
-  type NewRecord,
-  SOURCE_DATE_FIELD,
-  UNSHARED_BYTES_MAX,
-} from '../../warc/index.ts';
+import { type Field, fieldsOf, isWorthRevisit, type NewRecord, SOURCE_DATE_FIELD } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { blockId } from '../revisit/catalog-draft.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
@@ -185,8 +180,23 @@ export class AddStep {
     }
     this.#report.captures++;
     if (facts.type === 'revisit') return this.#takeRevisit(facts);
-    const held = this.#canBeRevisit(facts) ? this.#registrar.heldBlock(facts) : undefined;
+    const held = this.#heldBlock(facts);
     return held ? this.#takeDuplicate(facts, held) : this.#keep(facts);
+  }
+
+  /** The block of a record that may become a revisit, if the holder can be read and the revisit is worth writing. */
+  #heldBlock(facts: ScanFacts): BlockKey | undefined {
+    const decision = this.#decide(facts);
+    return decision.kind === 'readable?' ? decision.block.key : undefined;
+  }
+
+  #decide(facts: ScanFacts, isWorth?: boolean): Decision | Question {
+    return this.#registrar.decide(facts, {
+      isShareable: this.#isShareable(facts),
+      sharedBytesMin: this.#archive.dedupBytesMin,
+      isReadable: isWorth === undefined ? undefined : true,
+      isWorth,
+    });
   }
 
   #takeDuplicate(facts: ScanFacts, block: BlockKey): Promise<void> | undefined {
@@ -226,20 +236,18 @@ export class AddStep {
 
   /**
    * Records that are not captures were not looked up. The first part of a segmented content says nothing about the
-   * whole (I7). A URI that is not UTF-8 would change in a record of ours (I4). Whether a revisit is small enough to be
-   * worth writing is decided when its holder is known.
+   * whole (I7). A URI that is not UTF-8 would change in a record of ours (I4).
    */
-  #canBeRevisit(facts: ScanFacts): boolean {
+  #isShareable(facts: ScanFacts): boolean {
     if (!facts.isUtf8) return false;
-    if (facts.kind !== 'response' || !facts.isHttp || !facts.isComplete || facts.isSegmented) return false;
-    return facts.payloadBytes > UNSHARED_BYTES_MAX && facts.payloadBytes >= this.#archive.dedupBytesMin;
+    return facts.kind === 'response' && facts.isHttp && facts.isComplete && !facts.isSegmented;
   }
 
   /** Loads the facts that revisits of this step need about earlier holders, in few calls. */
   async #loadReferents(records: readonly ScanFacts[], known: ReadonlySet<RecordFacts>): Promise<void> {
     const holders: Place[] = [];
     for (const facts of records) {
-      const held = this.#canBeRevisit(facts) && !known.has(facts) ? this.#registrar.heldBlock(facts) : undefined;
+      const held = this.#isShareable(facts) && !known.has(facts) ? this.#heldBlock(facts) : undefined;
       if (held) holders.push(this.#registrar.holderOf(held));
     }
     await this.#referents.load(holders);
@@ -331,7 +339,8 @@ export class AddStep {
     const carried = facts.carriedFields();
     const record = this.#revisitOf(facts, carried, block, holder);
     const heads = { own: fieldsOf(fullRecordOf(facts, record, carried), 0), revisit: fieldsOf(record, 0) };
-    if (!isWorthRevisit(facts.payloadBytes, heads, this.#archive.dedupBytesMin)) return this.#keep(facts);
+    const isWorth = isWorthRevisit(facts.payloadBytes, heads, this.#archive.dedupBytesMin);
+    if (this.#decide(facts, isWorth).kind !== 'revisit') return this.#keep(facts);
     if (this.#apart.has(facts)) return this.#putRevisitApart(facts, record, block, holder);
     return this.#putRevisit(this.#end, facts, record, block, holder);
   }

@@ -8,7 +8,15 @@
  */
 import { assert, copyOf, type Digest, equal, isDigestOfNothing, parseDigest } from '../../base/index.ts';
 import type { BlockKey, Capture, CaptureKind, CatalogView, Place } from '../../catalog/index.ts';
-import { findCapturesIn, findCapturesOf, type RecordFacts } from '../../ledger/index.ts';
+import {
+  type ContentFacts,
+  type Decision,
+  decide,
+  findCapturesIn,
+  findCapturesOf,
+  type Question,
+  type RecordFacts,
+} from '../../ledger/index.ts';
 import { type CatalogDraft, parseBlockId } from '../revisit/catalog-draft.ts';
 import { KnownCaptures } from '../revisit/known-captures.ts';
 import { formatClues, unresolvedNote } from '../revisit/revisit-clues.ts';
@@ -21,6 +29,11 @@ export type Registration = {
   /** Whether the catalog already has the record at this place. */
   readonly isKnown: boolean;
 };
+
+/** The facts of a decision that do not follow from the record. */
+type KnownFacts = Pick<ContentFacts, 'isShareable' | 'sharedBytesMin' | 'isReadable' | 'isWorth'>;
+
+const KEPT: KnownFacts = { isShareable: false, sharedBytesMin: 0 };
 
 export class Registrar {
   readonly #catalog: CatalogView;
@@ -108,14 +121,15 @@ export class Registrar {
     return this.#known.find({ urlKey: key, time, hash, collection }, digest);
   }
 
-  /** The block that already holds the payload of a full record: same digest and size (I7). */
-  heldBlock(facts: RecordFacts): BlockKey | undefined {
-    const blocks = this.#draft.blocksOf(this.#digest(facts));
-    if (blocks.length === 0) return undefined;
-    if (facts.overflow > 0) return blocks.find((block) => block.key.overflow === facts.overflow)?.key;
-    const first = blocks.find((block) => block.key.overflow === 0);
-    if (first?.size === facts.payloadBytes) return first.key;
-    return blocks.find((block) => block.size === facts.payloadBytes)?.key;
+  /** What becomes of a full record, as far as these facts decide it. */
+  decide(facts: RecordFacts, known: KnownFacts): Decision | Question {
+    const { payloadBytes: size, overflow: number } = facts;
+    return decide({ size, number, blocks: this.#draft.blocksOf(this.#digest(facts)), ...known });
+  }
+
+  /** Whether the content of a full record that is kept is held already. */
+  isHeld(facts: RecordFacts): boolean {
+    return this.decide(facts, KEPT).kind === 'held';
   }
 
   /** Enters a record at its place. `isDead`: its capture was deleted, but others may refer to its content. */
@@ -231,27 +245,33 @@ export class Registrar {
     return this.#fingerprint(facts.payloadDigest);
   }
 
+  /** The block of a full record that is kept: held, or entered here. */
   #holdBlock(facts: RecordFacts, place: Place): BlockKey {
-    const digest = this.#digest(facts);
-    const found = this.heldBlock(facts);
-    // A kept record without an overflow number is the first content of its digest, even if a rebuild reads it later
-    // than others.
-    const isFirst = facts.overflow === 0 && !this.#draft.block({ digest, overflow: 0 });
-    const held = found && isFirst && !this.#lost.has(found) ? undefined : found;
-    if (held) {
-      if (this.#lost.delete(held)) {
-        this.#draft.moveHolder(held, place);
-        this.#fresh.set(held, facts);
+    const decision = this.#decideKept(facts);
+    if (decision.kind === 'held' || decision.kind === 'lost') {
+      const { key } = decision.block;
+      if (decision.kind === 'lost') {
+        this.#lost.delete(key);
+        this.#draft.moveHolder(key, place);
+        this.#fresh.set(key, facts);
       }
-      this.#declareOnce(facts.declaredDigest, held);
-      return held;
+      this.#declareOnce(facts.declaredDigest, key);
+      return key;
     }
-    const overflow = facts.overflow > 0 ? facts.overflow : isFirst ? 0 : this.#draft.nextOverflow(digest);
-    const key: BlockKey = { digest: copyOf(digest), overflow };
+    assert('overflow' in decision, 'nothing more is asked about a record that is kept');
+    const key: BlockKey = { digest: copyOf(this.#digest(facts)), overflow: decision.overflow };
     this.#draft.addBlock(key, facts.payloadBytes, place);
     this.#fresh.set(key, facts);
     this.#declare(facts.declaredDigest, key);
     return key;
+  }
+
+  #decideKept(facts: RecordFacts): Decision | Question {
+    if (this.#lost.size > 0) {
+      const decision = this.decide(facts, { ...KEPT, isReadable: false });
+      if (decision.kind === 'lost' && this.#lost.has(decision.block.key)) return decision;
+    }
+    return this.decide(facts, KEPT);
   }
 
   /** Notes the digest that a writer declared for a content, for revisits that declare the same. */

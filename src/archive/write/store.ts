@@ -14,7 +14,15 @@
 import { sep } from 'node:path';
 import { bareMime, type EpochMs, formatW3cDate, PinakesError, toHex } from '../../base/index.ts';
 import type { Block, BlockKey, Capture, Place } from '../../catalog/index.ts';
-import { CONTENT_FIELD, OVERFLOW_FIELD, recordHash } from '../../ledger/index.ts';
+import {
+  CONTENT_FIELD,
+  type ContentFacts,
+  type Decision,
+  decide,
+  OVERFLOW_FIELD,
+  recordHash,
+  type StoreMode,
+} from '../../ledger/index.ts';
 import { urlKey } from '../../url/index.ts';
 import {
   type Field,
@@ -30,7 +38,6 @@ import {
   type RevisitProfile,
   recordParts,
   recordStream,
-  UNSHARED_BYTES_MAX,
   type UnencodedRecord,
 } from '../../warc/index.ts';
 import { type ContentKey, formatContentKey } from '../content-key.ts';
@@ -44,9 +51,6 @@ import { volumeChoice } from '../segment/volume-choice.ts';
 import { CommitWindow } from './commit-window.ts';
 import { revisitDigest } from './referents.ts';
 import { type BlockSource, Spool, sameBytes } from './spool.ts';
-
-/** `regular`: same digest and size; `compare`: same bytes; `force-new`: never. */
-export type StoreMode = 'regular' | 'compare' | 'force-new';
 
 export type StoreInput =
   | {
@@ -103,6 +107,9 @@ type Waiting = {
   readonly resolve: (stored: Stored) => void;
   readonly reject: (error: unknown) => void;
 };
+
+/** What was decided about a content, and the revisit that was made for the decision. */
+type Decided = { readonly decision: Decision; readonly revisit: NewRecord | undefined };
 
 /** The members of a content that looked new, encoded before its turn. */
 type Ahead = { readonly record: NewRecord; readonly member: Uint8Array; readonly request: Uint8Array | undefined };
@@ -316,25 +323,14 @@ export class StoreQueue {
 
   async #write(waiting: Waiting, draft: CatalogDraft, open: OpenSegment, ahead: Ahead | undefined): Promise<Stored> {
     const { spool, input } = waiting;
-    const digest = this.#fingerprint(waiting);
-    const size = spool.facts.payloadBytes;
-    const mode = waiting.options.mode ?? 'regular';
-    const unmodified =
-      input.kind === 'http' && input.notModified ? await this.#findUnmodified(draft, input.notModified) : undefined;
-    const isHeld = draft.blocksOf(digest).length > 0;
-    const held = unmodified ?? (isHeld ? await this.#findHeld(draft, waiting, digest, size, mode) : undefined);
-    const mayBeShared = mode !== 'force-new' && size > UNSHARED_BYTES_MAX && size >= this.#archive.dedupBytesMin;
-    const key: BlockKey = held?.key ?? { digest, overflow: draft.nextOverflow(digest) };
-    const holder = held && (unmodified || mayBeShared) ? await this.#holderOf(held, input) : undefined;
-    // A holder that cannot be read gets no revisit. The new record holds the content from now on.
-    const isLost = held !== undefined && mayBeShared && holder === undefined;
-    const profile = unmodified ? 'server-not-modified' : 'identical-payload-digest';
-    const revisit = holder && this.#revisitOf(waiting, this.#archive.newId(), key, holder, profile);
-    const isRevisit = revisit !== undefined && (unmodified !== undefined || this.#isWorth(waiting, revisit));
+    const { decision, revisit } = await this.#decide(waiting, draft);
+    const isRevisit = decision.kind === 'revisit';
+    const key: BlockKey =
+      'block' in decision ? decision.block.key : { digest: this.#fingerprint(waiting), overflow: decision.overflow };
     const made = isRevisit || key.overflow > 0 ? undefined : ahead;
     const record =
       made?.record ??
-      (isRevisit ? revisit : this.#newRecord(waiting, revisit?.recordId ?? this.#archive.newId(), key.overflow));
+      (isRevisit ? revisit! : this.#newRecord(waiting, revisit?.recordId ?? this.#archive.newId(), key.overflow));
     const place = isRevisit
       ? this.#appendRevisit(open, waiting, record)
       : spool.bytes
@@ -345,9 +341,10 @@ export class StoreQueue {
         : await this.#appendLarge(open, spool, record, this.#encoderOf(waiting));
     const request = made?.request ?? this.#encodeRequest(input, record.recordId);
     if (request) this.#archive.segmentWriter.append(open, request);
-    if (!held) draft.addBlock(key, size, place);
-    else if (isLost) draft.moveHolder(key, place);
-    if (!held || isLost) this.#fresh.set(blockId(key), { referent: referentOf(record) });
+    const isNew = !('block' in decision);
+    if (isNew) draft.addBlock(key, spool.facts.payloadBytes, place);
+    else if (decision.kind === 'lost') draft.moveHolder(key, place);
+    if (isNew || decision.kind === 'lost') this.#fresh.set(blockId(key), { referent: referentOf(record) });
     const capture: Capture = {
       urlKey: urlKey(record.targetUri!),
       time: input.time,
@@ -361,7 +358,43 @@ export class StoreQueue {
       hash: recordHash(record.recordId),
     };
     draft.putCapture(capture);
-    return { key: formatContentKey(open.kind.volume, key), capture, isNew: !held };
+    return { key: formatContentKey(open.kind.volume, key), capture, isNew };
+  }
+
+  /** The decision about a content, with its holder and its revisit if they were needed. */
+  async #decide(waiting: Waiting, draft: CatalogDraft): Promise<Decided> {
+    const { spool, input, options } = waiting;
+    const unmodified =
+      input.kind === 'http' && input.notModified ? await this.#findUnmodified(draft, input.notModified) : undefined;
+    let facts: ContentFacts = {
+      size: spool.facts.payloadBytes,
+      blocks: draft.blocksOf(this.#fingerprint(waiting)),
+      mode: options.mode ?? 'regular',
+      isShareable: true,
+      sharedBytesMin: this.#archive.dedupBytesMin,
+      unmodified,
+    };
+    // The holder of an unmodified content is always known, if only by its capture.
+    let holder = unmodified && (await this.#holderOf(unmodified, input));
+    let revisit = holder && this.#revisitOf(waiting, unmodified!.key, holder, 'server-not-modified');
+    for (;;) {
+      const decision = decide(facts);
+      switch (decision.kind) {
+        case 'same?':
+          facts = { ...facts, same: await this.#findSame(decision.blocks, waiting) };
+          break;
+        case 'readable?':
+          holder = await this.#holderOf(decision.block, input);
+          facts = { ...facts, isReadable: holder !== undefined };
+          break;
+        case 'worth?':
+          revisit = this.#revisitOf(waiting, decision.block.key, holder!, 'identical-payload-digest');
+          facts = { ...facts, isWorth: this.#isWorth(waiting, revisit) };
+          break;
+        default:
+          return { decision, revisit };
+      }
+    }
   }
 
   /** The content that is unmodified according to the server, if the archive still has it. */
@@ -371,20 +404,10 @@ export class StoreQueue {
     return draft.block(key);
   }
 
-  async #findHeld(
-    draft: CatalogDraft,
-    waiting: Waiting,
-    digest: Uint8Array,
-    size: number,
-    mode: StoreMode,
-  ): Promise<Block | undefined> {
-    if (mode === 'force-new') return undefined;
-    for (const block of draft.blocksOf(digest)) {
-      if (block.size !== size) continue;
-      if (mode === 'regular') return block;
-      if (await this.#isSame(block, waiting)) return block;
-    }
-    return undefined;
+  /** The first block with the same bytes. */
+  async #findSame(blocks: readonly Block[], waiting: Waiting): Promise<Block | 'none'> {
+    for (const block of blocks) if (await this.#isSame(block, waiting)) return block;
+    return 'none';
   }
 
   /** Compares the contents. A stored content that cannot be read counts as different. */
@@ -429,12 +452,12 @@ export class StoreQueue {
   /** The record of a content that the archive has. */
   #revisitOf(
     waiting: Waiting,
-    recordId: string,
     key: BlockKey,
     { referent, ownDigest = '' }: Holder,
     profile: RevisitProfile,
   ): NewRecord {
     const { input, spool } = waiting;
+    const recordId = this.#archive.newId();
     const contentType = contentTypeOf(input);
     // A revisit leaves out the body and says so itself.
     const fields = givenFields(input).filter(({ name }) => name !== 'WARC-Truncated');
