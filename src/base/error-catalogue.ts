@@ -163,6 +163,10 @@ export const ERROR_CATALOGUE = {
     'there is no search index here that can be used',
     'Run `pinakes index`, which makes it from the archive.',
   ),
+  LEASE_LOST: entry(
+    'another process has taken over the work of this one',
+    'Start the program again. Nothing acknowledged is lost; what was not acknowledged may have to be stored again.',
+  ),
   LISTEN_FAILED: entry(
     'the server cannot listen at this address',
     'Name an address of this machine with --host, and a port above 1023 with --port and --replay-port.',

@@ -189,13 +189,14 @@ export type Bar =
 
 /**
  * A change of a segment's row. The row is compared with `from`: if it differs, nothing of the group is committed
- * (`fenced`). `to` undefined removes the row, with its dead and surplus records.
+ * (`fenced`). `to` undefined removes the row, with its dead and surplus records. A new name is one that no row has:
+ * what an earlier incarnation left open is sealed under it, with the same bytes (R3).
  */
 export type SegmentChange = {
   readonly number: number;
   readonly from: Pick<Segment, 'state' | 'bytes' | 'volume'>;
   readonly to:
-    | Partial<Pick<Segment, 'state' | 'bytes' | 'records' | 'volume' | 'parts' | 'roots' | 'lease'>>
+    | Partial<Pick<Segment, 'name' | 'state' | 'bytes' | 'records' | 'volume' | 'parts' | 'roots' | 'lease'>>
     | undefined;
 };
 

@@ -2,10 +2,24 @@
  * ledger: where it is decided whether a content is held, and where everything that changes an archive is committed.
  * Joins warc, volume and catalog. Knows nothing of connectors, files of users, exports or the command line.
  */
+
+export { AppendingStore } from './appending-store.ts';
+export { type AskAgain, askAgain, isRetryable } from './ask-again.ts';
 export * from './decide.ts';
 export * from './deletion-record.ts';
+export * from './lease.ts';
 export * from './mark.ts';
+export * from './open-segment.ts';
+export * from './own-records.ts';
+export * from './part-name.ts';
+export { PartStore } from './part-store.ts';
 export * from './record-facts.ts';
 export * from './runs.ts';
+export * from './seal.ts';
+export * from './segment-name.ts';
+export { SegmentReader } from './segment-reader.ts';
+export * from './segment-records.ts';
+export * from './segment-store.ts';
+export * from './segment-writer.ts';
 export * from './snapshot-bounds.ts';
 export * from './warcinfo-fields.ts';

@@ -261,7 +261,11 @@ export class CommitChanges {
       return;
     }
     const { id } = this.#group;
-    const changes: Record<string, unknown> = { ...to, ...(id !== undefined && { last_commit: id }) };
+    const changes: Record<string, unknown> = {
+      ...to,
+      ...(to.name !== undefined && { name: utf8(to.name) }),
+      ...(id !== undefined && { last_commit: id }),
+    };
     const names = Object.keys(changes);
     if (names.length === 0) return;
     const values = names.map((name) => (JSON_COLUMNS.has(name) ? JSON.stringify(changes[name]) : changes[name]));

@@ -1,0 +1,113 @@
+/**
+ * Segments on a volume of immutable objects: parts until they are joined (P1). See segment-store.ts. A put that is not
+ * answered is put again with the same name and bytes (P2).
+ */
+import { PinakesError } from '../base/index.ts';
+import type { SegmentPart } from '../catalog/index.ts';
+import type { ObjectInfo, PartVolume, ReadRange } from '../volume/index.ts';
+import { readSmall } from './appending-store.ts';
+import { type AskAgain, askAgain } from './ask-again.ts';
+import { type FoundPart, parsePartName, partName, partsPrefix } from './part-name.ts';
+import type { FoundSegment, SegmentBytes, SegmentRange, SegmentStore } from './segment-store.ts';
+
+export class PartStore implements SegmentStore {
+  readonly volume: string;
+  readonly hasParts = true;
+  readonly #volume: PartVolume;
+  readonly #again: AskAgain;
+
+  constructor(volume: PartVolume, again: AskAgain = {}) {
+    this.volume = volume.name;
+    this.#volume = volume;
+    this.#again = again;
+  }
+
+  async find(name: string): Promise<FoundSegment> {
+    const parts: FoundPart[] = [];
+    for await (const page of this.#volume.list(partsPrefix(name)))
+      for (const info of page) {
+        const parsed = parsePartName(info.name);
+        if (parsed?.segment === name) parts.push({ ...parsed, name: info.name, bytes: info.bytes });
+      }
+    const [object] = await this.#volume.stat([name]);
+    return { object, parts };
+  }
+
+  list(prefix?: string): AsyncIterable<ObjectInfo[]> {
+    return this.#volume.list(prefix);
+  }
+
+  async begin(): Promise<void> {}
+
+  async append(name: string, at: number, bytes: readonly Uint8Array[], attempt: number): Promise<SegmentPart> {
+    const part = { name: partName(name, at, attempt), offset: at };
+    await askAgain(() => this.#volume.put(part.name, bytes), this.#again);
+    return part;
+  }
+
+  /** A part is durable when it was put. */
+  async sync(): Promise<void> {}
+
+  async cut(): Promise<void> {}
+
+  async seal(segment: SegmentBytes): Promise<void> {
+    const ranges = partRanges(segment, { offset: 0, length: segment.bytes });
+    await askAgain(() => this.#volume.join(segment.name, ranges), this.#again);
+  }
+
+  async read(segment: SegmentBytes, ranges: readonly SegmentRange[]): Promise<Uint8Array[]> {
+    if (isObject(segment)) return this.#volume.read(ranges.map((range) => ({ name: segment.name, ...range })));
+    const pieces = ranges.map((range) => partRanges(segment, range));
+    const read = await this.#volume.read(pieces.flat());
+    let at = 0;
+    return pieces.map(({ length }) => {
+      const some = read.slice(at, at + length);
+      at += length;
+      return some.length === 1 ? some[0]! : Uint8Array.from(Buffer.concat(some));
+    });
+  }
+
+  async *stream(segment: SegmentBytes, from: number, to: number): AsyncGenerator<Uint8Array> {
+    if (isObject(segment)) {
+      yield* this.#volume.stream(segment.name, from, to);
+      return;
+    }
+    const length = Math.max(0, Math.min(to, segment.bytes) - from);
+    for (const { name, offset, length: bytes } of partRanges(segment, { offset: from, length }))
+      yield* this.#volume.stream(name, offset, offset + bytes);
+  }
+
+  async remove(names: readonly string[]): Promise<void> {
+    await this.#volume.remove(names);
+  }
+
+  async writeObject(name: string, bytes: Uint8Array): Promise<void> {
+    await askAgain(() => this.#volume.put(name, [bytes]), this.#again);
+  }
+
+  async readObject(name: string, bytesMax: number): Promise<Uint8Array | undefined> {
+    const [found] = await this.#volume.stat([name]);
+    if (!found) return undefined;
+    try {
+      return await readSmall(name, found.bytes, bytesMax, () => this.#volume.stream(name));
+    } catch (error) {
+      if (error instanceof PinakesError && error.code === 'OBJECT_MISSING') return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Readers of a segment that is being sealed read its parts, since its object need not be there (H1). */
+function isObject({ state, parts }: SegmentBytes): boolean {
+  return state === 'sealed' || !parts?.length;
+}
+
+/** A range of a segment as ranges of its parts. The row's length ends the last part. */
+function partRanges({ parts = [], bytes }: SegmentBytes, { offset, length }: SegmentRange): ReadRange[] {
+  const to = Math.min(offset + length, bytes);
+  return parts.flatMap((part, index) => {
+    const begin = Math.max(offset, part.offset);
+    const end = Math.min(to, parts[index + 1]?.offset ?? bytes);
+    return begin < end ? [{ name: part.name, offset: begin - part.offset, length: end - begin }] : [];
+  });
+}

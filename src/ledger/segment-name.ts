@@ -1,0 +1,53 @@
+/**
+ * Names of segments.
+ *
+ * ```
+ *   <collection>/<stem>-<time>-<serial>-<host>.<suffix>      as its writer began it
+ *   <collection>/...-<host>.s<incarnation>.<suffix>          what an earlier incarnation left open, sealed by a later
+ *                                                            one (R3); it has the same bytes at the same offsets
+ * ```
+ */
+import { formatTimestamp } from '../base/index.ts';
+import type { Coding } from '../warc/index.ts';
+
+export type NameParts = {
+  readonly folder: string;
+  /** What the last part of the name begins with. */
+  readonly stem: string;
+  readonly time: number;
+  readonly serial: number;
+  readonly host: string;
+  readonly coding: Coding;
+};
+
+export function segmentName({ folder, stem, time, serial, host, coding }: NameParts): string {
+  const milliseconds = String(time % 1000).padStart(3, '0');
+  const safeHost = host.replace(/[^A-Za-z0-9.-]/g, '-') || 'host';
+  const number = String(serial).padStart(5, '0');
+  return `${folder}/${stem}-${formatTimestamp(time)}${milliseconds}-${number}-${safeHost}.${suffixOf(coding)}`;
+}
+
+function suffixOf(coding: Coding): string {
+  return coding === 'gzip' ? 'warc.gz' : coding === 'zstd' ? 'warc.zst' : 'warc';
+}
+
+const SUFFIX = /\.warc(?:\.gz|\.zst)?$/;
+const FRESH = /\.s\d+(?=\.warc(?:\.gz|\.zst)?$)/;
+
+export function isSegmentName(name: string): boolean {
+  return SUFFIX.test(name) && !name.startsWith('_pinakes/');
+}
+
+/** The name under which an incarnation seals what an earlier one left open (R3). */
+export function freshName(name: string, incarnation: number): string {
+  return name.replace(FRESH, '').replace(SUFFIX, (suffix) => `.s${incarnation}${suffix}`);
+}
+
+/** The folder of a segment, which names its collection. */
+export function folderOf(name: string): string {
+  return name.slice(0, Math.max(0, name.lastIndexOf('/')));
+}
+
+export function lastPartOf(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1);
+}

@@ -1,0 +1,132 @@
+/**
+ * The records of one of our own segments, read from its bytes, with what the archive wrote for itself: the warcinfo
+ * record at the beginning, deletion records, runs.
+ *
+ * Only whole records are returned. A record whose member lacks its last bytes, one without an end of its own and one
+ * that is damaged are left out, and reported as findings (I10). The end of what is whole is `end`.
+ */
+import { type Finding, fromUtf8, PinakesError } from '../base/index.ts';
+import { BlockScanner, dictionaryOfFile, type ReadingRecord, readRecords } from '../warc/index.ts';
+import { DELETION_BYTES_MAX, isDeletionRecord, type ParsedDeletion, parseDeletion } from './deletion-record.ts';
+import { factsOfRecord, type RecordFacts } from './record-facts.ts';
+import { isRunsRecord, RUNS_BYTES_MAX, Runs } from './runs.ts';
+import type { SegmentBytes, SegmentStore } from './segment-store.ts';
+import { type ParsedOrigin, parseOrigin } from './warcinfo-fields.ts';
+
+/** Larger warcinfo records are not read. The archive's own are far smaller. */
+const WARCINFO_BYTES_MAX = 64 * 1024;
+const DICTIONARY_BYTES_MAX = 8 * 1024 * 1024;
+
+/** What the first record of a segment says of the segment. */
+export type SegmentOriginRecord = ParsedOrigin & {
+  /** WARC-Filename: the last part of the name under which the segment was begun. */
+  readonly filename: string;
+};
+
+export type SegmentRecord = {
+  /** With a length: the record has a member of its own. */
+  readonly facts: RecordFacts & { readonly length: number };
+  readonly deletion?: ParsedDeletion | undefined;
+  readonly runs?: Runs | undefined;
+  readonly origin?: SegmentOriginRecord | undefined;
+};
+
+export type SegmentReading = {
+  readonly onFinding?: ((finding: Finding) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** The whole records of a segment that begin at `from` or later and end at `to` or earlier. */
+export async function* segmentRecords(
+  store: SegmentStore,
+  segment: SegmentBytes,
+  from: number,
+  to: number,
+  { onFinding, signal }: SegmentReading = {},
+): AsyncGenerator<SegmentRecord> {
+  if (from >= to) return;
+  const torn = new Set<number>();
+  const records = readRecords(store.stream(segment, from, to), {
+    name: segment.name,
+    offset: from,
+    inputBytes: to - from,
+    dictionary: from > 0 ? await dictionaryOf(store, segment) : undefined,
+    onFinding: (finding) => {
+      if (finding.code === 'member-truncated') torn.add(finding.offset);
+      onFinding?.(finding);
+    },
+    signal,
+  });
+  // The reader reports a torn member when the next record is requested, so each record is returned one record later.
+  let waiting: SegmentRecord | undefined;
+  for await (const record of records) {
+    if (waiting) yield waiting;
+    waiting = await readWhole(record);
+  }
+  if (waiting && !torn.has(waiting.facts.offset)) yield waiting;
+}
+
+/** Undefined: the record is not whole. */
+async function readWhole(record: ReadingRecord): Promise<SegmentRecord | undefined> {
+  const { head } = record;
+  const scanner = new BlockScanner(head, { payload: ['sha256'] });
+  const kept = keptBytesMax(record);
+  const block: Uint8Array[] = [];
+  let blockBytes = 0;
+  for await (const piece of record.body()) {
+    scanner.push(piece);
+    blockBytes += piece.length;
+    if (blockBytes <= kept) block.push(Uint8Array.from(piece));
+  }
+  const { tail } = record;
+  if (!tail?.isComplete || tail.isTorn || tail.length === undefined || record.damage.length > 0) return undefined;
+  const facts = { ...factsOfRecord(head, scanner.end(), tail.length, true), length: tail.length };
+  if (kept === 0) return { facts };
+  const whole = blockBytes <= kept ? Buffer.concat(block) : undefined;
+  if (isDeletionRecord(head))
+    return { facts, deletion: whole ? parseDeletion(whole) : { problem: 'it is too large to be read' } };
+  if (isRunsRecord(head)) return { facts, runs: whole && Runs.parse(whole) };
+  return { facts, origin: whole && originOf(record, whole) };
+}
+
+/** Which blocks are kept: those of the few kinds of records that the archive writes for itself. */
+function keptBytesMax({ head }: ReadingRecord): number {
+  if (isDeletionRecord(head)) return DELETION_BYTES_MAX;
+  if (isRunsRecord(head)) return RUNS_BYTES_MAX;
+  return head.type === 'warcinfo' ? WARCINFO_BYTES_MAX : 0;
+}
+
+function originOf({ head }: ReadingRecord, block: Uint8Array): SegmentOriginRecord {
+  return { ...parseOrigin(fromUtf8(block)), filename: head.get('warc-filename') ?? '' };
+}
+
+/** What the first record says of a segment, if it is a warcinfo record that can be read. */
+export async function readOrigin(
+  store: SegmentStore,
+  segment: SegmentBytes,
+  bytes: number,
+): Promise<SegmentOriginRecord | undefined> {
+  if (bytes === 0) return undefined;
+  for await (const record of readRecords(store.stream(segment, 0, bytes), { name: segment.name })) {
+    const { type, contentLength = Number.POSITIVE_INFINITY } = record.head;
+    if (type !== 'warcinfo' || contentLength > WARCINFO_BYTES_MAX) return undefined;
+    try {
+      return originOf(record, await record.bytes(WARCINFO_BYTES_MAX));
+    } catch (error) {
+      if (error instanceof PinakesError && !error.retryable) return undefined;
+      throw error;
+    }
+  }
+  return undefined;
+}
+
+/** The dictionary at the beginning of a segment, for reading from a later offset on. */
+async function dictionaryOf(store: SegmentStore, segment: SegmentBytes): Promise<Buffer | undefined> {
+  if (!segment.name.endsWith('.zst')) return undefined;
+  for (let length = 64 * 1024; length <= DICTIONARY_BYTES_MAX; length *= 4) {
+    const [start] = await store.read(segment, [{ offset: 0, length }]);
+    const found = dictionaryOfFile(Buffer.from(start!));
+    if (found !== 'short') return found;
+  }
+  return undefined;
+}
