@@ -1,0 +1,160 @@
+/**
+ * A takedown: contents and URLs are barred for good, and every capture of them is deleted (D3).
+ *
+ * The bars are in the first commit, with the captures that are found by then. From that commit on no writer, heal, copy
+ * or rebuild can enter them again. What was stored between the search and the commit is found by searching again, until
+ * nothing is found.
+ *
+ * Bytes that were barred may be in any segment that is not sealed: in records that are dead now, and in what a writer
+ * put before its commit was refused. Compaction removes bytes of sealed segments only. So the takedown asks for every
+ * such segment to be sealed, by a note that its writer reads when it renews its lease, and waits for it:
+ *
+ * ```
+ *   note  seal:<name of the segment>     id of the request
+ * ```
+ * A writer that is gone is healed, which seals. `proveTakedown` says what is still missing until the bytes are gone:
+ * segments to seal, and dead records to compact away. On a volume whose signed PUTs may arrive late, the caller also
+ * waits until these have expired.
+ */
+import { equal, toHex } from '../base/index.ts';
+import type { Bar, Capture, DeadRecord, Lease, Segment, SharedCatalog, SharedCatalogView } from '../catalog/index.ts';
+import { rangeOfKey } from '../catalog/index.ts';
+import { askAgain } from './ask-again.ts';
+import type { Deleter } from './delete.ts';
+import { DELETED_AT_ONCE_MAX, DELETION_FOLDER } from './deletion-record.ts';
+
+export const SEAL_NOTE = 'seal:';
+
+export type TakedownRequest = {
+  readonly id: string;
+  /** At most as many as a deletion record lists. */
+  readonly bars: readonly Bar[];
+};
+
+export type TakedownReport = {
+  readonly captures: number;
+  /** Segments that may hold the bytes and are not sealed yet. */
+  readonly unsealed: readonly string[];
+};
+
+export type TakedownOptions = {
+  readonly catalog: SharedCatalog;
+  /** That of the deleter. */
+  readonly lease: Lease | undefined;
+  readonly deleter: Deleter;
+  /** Seals those of these segments that this process writes, and heals those whose writers are gone. */
+  readonly seal: (names: readonly string[]) => Promise<void>;
+  readonly sleep: (ms: number) => Promise<void>;
+  /** How long to wait for others to seal. Default: two lives of a lease. */
+  readonly waitMs?: number;
+};
+
+const WAIT_MS = 120_000;
+const POLL_MS = 1000;
+
+export async function takeDown(options: TakedownOptions, { id, bars }: TakedownRequest): Promise<TakedownReport> {
+  const { catalog, deleter } = options;
+  let captures = 0;
+  for (let isBarred = false; ; isBarred = true) {
+    let found: readonly Capture[] = [];
+    const choose = async () => {
+      found = await capturesUnder(catalog, bars, DELETED_AT_ONCE_MAX);
+      return found;
+    };
+    const report = await deleter.delete({ id, choose, bars: isBarred ? [] : bars });
+    captures += report.captures;
+    if (isBarred && report.captures === 0) break;
+  }
+  return { captures, unsealed: await sealOpen(options, id) };
+}
+
+/** Captures that the bars are about, at most so many. There is no index by content, so all are read. */
+async function capturesUnder(
+  catalog: Pick<SharedCatalogView, 'captures'>,
+  bars: readonly Bar[],
+  limit: number,
+): Promise<Capture[]> {
+  const found = new Map<string, Capture>();
+  const add = (capture: Capture) => found.set(`${capture.place.segment} ${capture.place.offset}`, capture);
+  for (const bar of bars) {
+    if (bar.kind !== 'url') continue;
+    for await (const page of catalog.captures(rangeOfKey(bar.urlKey)))
+      for (const capture of page) if (found.size < limit) add(capture);
+  }
+  const digests = new Set(bars.flatMap((bar) => (bar.kind === 'content' ? [toHex(bar.digest)] : [])));
+  if (digests.size > 0)
+    for await (const page of catalog.captures({})) {
+      for (const capture of page)
+        if (found.size < limit && capture.block && digests.has(toHex(capture.block.digest))) add(capture);
+      if (found.size >= limit) break;
+    }
+  return [...found.values()];
+}
+
+/** Asks for all segments to be sealed that are open now, and waits. Returns those that are not. */
+async function sealOpen(
+  { catalog, lease, seal, sleep, waitMs = WAIT_MS }: TakedownOptions,
+  id: string,
+): Promise<string[]> {
+  const asked = (await unsealedSegments(catalog)).map(({ name }) => name);
+  if (asked.length === 0) return [];
+  const putNotes = Object.fromEntries(asked.map((name) => [SEAL_NOTE + name, id]));
+  await askAgain(() => catalog.commit({ lease, putNotes }));
+  let left = asked;
+  for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+    await seal(left);
+    const unsealed = new Set((await unsealedSegments(catalog)).map(({ name }) => name));
+    left = left.filter((name) => unsealed.has(name));
+    if (left.length === 0 || waitedMs >= waitMs) break;
+    await sleep(POLL_MS);
+  }
+  const sealed = asked.filter((name) => !left.includes(name));
+  const removeNotes = sealed.map((name) => SEAL_NOTE + name);
+  if (sealed.length > 0) await askAgain(() => catalog.commit({ lease, removeNotes }));
+  return left;
+}
+
+/** Segments that captures may be in and that are not sealed. Even an empty one may have parts that were put. */
+async function unsealedSegments(catalog: Pick<SharedCatalogView, 'segments'>): Promise<Segment[]> {
+  const segments = await catalog.segments();
+  return segments.filter(({ state, name }) => state !== 'sealed' && !name.startsWith(DELETION_FOLDER));
+}
+
+/** Which of these segments a takedown wants sealed. For a writer, when it renews its lease. */
+export async function segmentsToSeal(
+  catalog: Pick<SharedCatalogView, 'notes'>,
+  names: readonly string[],
+): Promise<string[]> {
+  const asked = await catalog.notes(SEAL_NOTE);
+  return names.filter((name) => asked[SEAL_NOTE + name] !== undefined);
+}
+
+/** What keeps the bytes of barred contents in the archive. */
+export type TakedownProof = {
+  /** Captures that are still there: the takedown did not come to its end. */
+  readonly captures: number;
+  /** Segments that are not sealed and were there when the takedown asked for it. */
+  readonly unsealed: readonly string[];
+  /**
+   * Segments with dead records of the contents, which compaction has to remove. Dead records do not say their URLs, so
+   * for a barred URL these are all segments with dead records.
+   */
+  readonly uncompacted: readonly string[];
+};
+
+export async function proveTakedown(catalog: SharedCatalogView, bars: readonly Bar[]): Promise<TakedownProof> {
+  const asked = await catalog.notes(SEAL_NOTE);
+  const digests = bars.flatMap((bar) => (bar.kind === 'content' ? [bar.digest] : []));
+  const hasUrl = bars.some(({ kind }) => kind === 'url');
+  const uncompacted: string[] = [];
+  const unsealed: string[] = [];
+  for (const { number, name, deadBytes, state } of await catalog.segments()) {
+    if (state !== 'sealed' && asked[SEAL_NOTE + name] !== undefined) unsealed.push(name);
+    if (deadBytes === 0) continue;
+    const dead = hasUrl ? [] : await catalog.deadRecords(number);
+    const isBarred = ({ block }: DeadRecord) => block && digests.some((digest) => equal(digest, block.digest));
+    if (hasUrl || dead.some(isBarred)) uncompacted.push(name);
+  }
+  const { length: captures } = await capturesUnder(catalog, bars, 1);
+  return { captures, unsealed, uncompacted };
+}
