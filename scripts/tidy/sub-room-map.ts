@@ -18,6 +18,7 @@ export const SUB_ROOM_IMPORTS: Readonly<Record<string, Readonly<Record<string, r
     stream: ['read', 'revisit', 'segment', 'write'],
     export: ['read', 'revisit', 'segment', 'stream'],
     maintain: ['read', 'revisit', 'segment', 'stream', 'write'],
+    verify: ['maintain', 'read', 'revisit', 'segment', 'stream'],
   },
   catalog: { level: [], postgres: [] },
   cli: {

@@ -45,7 +45,6 @@ import {
   recompressArchive,
 } from './maintain/recompress.ts';
 import { type StayingSegments, stayingSegments } from './maintain/staying-segments.ts';
-import { type VerifyOptions, type VerifyReport, verifyArchive } from './maintain/verify.ts';
 import {
   type AddVolumeOptions,
   addVolume,
@@ -73,6 +72,7 @@ import type { HubQuery, ScanHub } from './stream/scan-hub.ts';
 import { RecordStream, type StreamQuery } from './stream/stream.ts';
 import { type LineExtension, type StreamPiece, streamJson, streamWarc } from './stream/stream-output.ts';
 import { Subscriber, type SubscriberOptions } from './stream/subscriber.ts';
+import { type VerifyOptions, type VerifyReport, verifyArchive } from './verify/verify.ts';
 import { type Stored, type StoreInput, type StoreOptions, StoreQueue } from './write/store.ts';
 
 export type InitOptions = { readonly name?: string; readonly policies?: Partial<Policies> };

@@ -19,7 +19,6 @@ export type { DeleteOptions, DeletePreview, DeleteReport } from './maintain/dele
 export type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
 export type { RecompressReport } from './maintain/recompress.ts';
 export type { StayingSegments } from './maintain/staying-segments.ts';
-export type { VerifyOptions, VerifyReport } from './maintain/verify.ts';
 export type { NewVolume, VolumeStatus } from './maintain/volume-admin.ts';
 export type { ArchiveOptions } from './opened-archive.ts';
 export { type AnnouncedServer, ownerOf } from './owner.ts';
@@ -45,6 +44,7 @@ export type { LineExtension, StreamPiece } from './stream/stream-output.ts';
 export type { StreamedRecord } from './stream/streamed-record.ts';
 export type { Subscriber } from './stream/subscriber.ts';
 export type { KeptRanking, UrlRanking } from './stream/url-ranking.ts';
+export type { VerifyOptions, VerifyReport } from './verify/verify.ts';
 export {
   PROBLEM_CATALOGUE,
   type Problem,

@@ -62,6 +62,7 @@ export class OpenedArchive {
   readonly directory: string;
   readonly clock: Clock;
   readonly newId: IdSource;
+  readonly stopwatch: (() => number) | undefined;
   readonly software: string | undefined;
   readonly catalog: Catalog;
   readonly volumes: VolumeSet;
@@ -80,6 +81,7 @@ export class OpenedArchive {
   readonly #onFinding: ((finding: Finding) => void) | undefined;
   readonly #exclusive = new Exclusive();
   #connector: Connector;
+  #changes = 0;
   /** The reason why changes are refused. Undefined until the archive is being closed. */
   #closed: PinakesError | undefined;
 
@@ -88,6 +90,7 @@ export class OpenedArchive {
     this.directory = directory;
     this.clock = clock;
     this.newId = newId;
+    this.stopwatch = options.stopwatch;
     this.software = software;
     this.catalog = catalog;
     this.volumes = volumes;
@@ -193,8 +196,19 @@ export class OpenedArchive {
     if (sealed.length > 0) await this.catalog.write({ putSegments: sealed }).catch(() => {});
   }
 
+  /** Why the archive is closed, or is being closed. Undefined while it is open. */
+  get closed(): PinakesError | undefined {
+    return this.#closed;
+  }
+
+  /** How many changes were begun or wait for others. Grows while writers are busy. */
+  get changes(): number {
+    return this.#changes;
+  }
+
   /** Runs one change of the archive at a time. */
   exclusive<T>(work: () => Promise<T>): Promise<T> {
+    this.#changes++;
     return this.#exclusive.run(() => {
       if (this.#closed) throw this.#closed;
       this.#assertTaking();

@@ -389,8 +389,11 @@ export interface Catalog extends CatalogView {
   view(): Promise<CatalogView & AsyncDisposable>;
   /** Bytes on disk, as far as known. */
   bytes(): Promise<number>;
-  /** Reads every byte of the catalog's files, and reports damage. */
-  check(): AsyncIterable<FileDamage>;
+  /**
+   * Reads every byte of the catalog's files, and reports damage. `rest` is called after each file. Changes go on
+   * meanwhile.
+   */
+  check(rest?: () => Promise<void>): AsyncIterable<FileDamage>;
   /**
    * Empties the catalog for a rebuild, whatever its state. Views of a damaged catalog fail from then on; other views do
    * not change.

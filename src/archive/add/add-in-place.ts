@@ -43,6 +43,19 @@ export async function addInPlace(
   files: readonly string[],
   options: AddOptions,
 ): Promise<AddReport> {
+  try {
+    return await enterFiles(archive, volume, files, options);
+  } finally {
+    archive.segmentRegistry.entering.clear();
+  }
+}
+
+async function enterFiles(
+  archive: OpenedArchive,
+  volume: LinkedVolume,
+  files: readonly string[],
+  options: AddOptions,
+): Promise<AddReport> {
   const report = emptyReport();
   const entries = new Map<string, LinkedEntry>();
   /** Known files with errors in them. They are read only to report the errors again, as an add by copying does. */
@@ -113,6 +126,7 @@ async function linkFile(
   await volume.link(file, name);
   const number = archive.segmentRegistry.takeNumber();
   const empty = { bytes: 0, records: 0, deadBytes: 0 };
+  archive.segmentRegistry.entering.add(name);
   return { segment: { number, volume: volume.name, name, collection, state: 'sealed', ...empty }, isNew: true };
 }
 

@@ -12,7 +12,7 @@
  * ```
  */
 import { assert, type Finding, PinakesError } from '../../base/index.ts';
-import type { BlockKey, Capture, Place, Segment } from '../../catalog/index.ts';
+import type { BlockKey, Capture, CatalogView, Place, Segment } from '../../catalog/index.ts';
 import { findCapturesOf, type RecordFacts } from '../../ledger/index.ts';
 import { ifGiven } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -69,17 +69,23 @@ export async function swapSegment(archive: OpenedArchive, replacement: Segment, 
   return current;
 }
 
+/** The swaps that were begun and not finished: the name of each replacement with that of the segment it replaces. */
+export async function pendingSwaps(catalog: Pick<CatalogView, 'notes'>): Promise<Map<string, string>> {
+  const notes = Object.entries(await catalog.notes(SWAP_NOTE));
+  return new Map(notes.map(([note, replaced]) => [note.slice(SWAP_NOTE.length), replaced]));
+}
+
 /** Finishes the swaps that were begun and not finished. */
 export async function finishSwaps(archive: OpenedArchive): Promise<void> {
   const { catalog, segmentRegistry, volumes } = archive;
-  for (const [note, replacedName] of Object.entries(await catalog.notes(SWAP_NOTE))) {
-    const replacement = await segmentRegistry.byName(note.slice(SWAP_NOTE.length));
+  for (const [name, replacedName] of await pendingSwaps(catalog)) {
+    const replacement = await segmentRegistry.byName(name);
     // While its volume is missing, the swap waits for it. Nothing can be deleted from the segment meanwhile.
     if (replacement && volumes.failureOf(replacement.volume)) continue;
     const replaced = await segmentRegistry.byName(replacedName);
     if (replacement && replaced) await swapSegment(archive, replacement, replaced);
     else if (replacement) await removeReplaced(archive, replacement, replacedName);
-    else await catalog.write({ removeNotes: [note] });
+    else await catalog.write({ removeNotes: [SWAP_NOTE + name] });
   }
 }
 

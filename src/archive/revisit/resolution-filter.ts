@@ -33,6 +33,11 @@ export class ResolutionFilter {
     return this.#isComplete;
   }
 
+  /** Whether nothing was stored since the last attempt. */
+  get isEmpty(): boolean {
+    return this.#isComplete && this.#bits === undefined;
+  }
+
   addCapture({ urlKey, time }: Capture): void {
     const hash = hashOfKey(urlKey);
     this.#add(hash);

@@ -10,9 +10,10 @@
  * ```
  */
 import { parseDigest } from '../../base/index.ts';
+import type { Capture } from '../../catalog/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { segmentsFingerprint } from '../segment/segments-fingerprint.ts';
-import { parseClues, placeOfNote, unresolvedNotesOf } from './revisit-clues.ts';
+import { parseClues, placeOfNote, unresolvedNote, unresolvedNotesOf } from './revisit-clues.ts';
 import { aliasBytes, isConcerned, RevisitResolver } from './revisit-resolution.ts';
 
 const RESOLUTION_NOTE = 'resolution';
@@ -70,6 +71,23 @@ async function tryAgain(archive: OpenedArchive, notes: readonly [name: string, t
   }
   if (isChanged) await catalog.write(draft.batch());
   return resolved;
+}
+
+/**
+ * Whether the content of a revisit that was stored without it is in the archive by now. While files are added, such a
+ * revisit is resolved only at the end.
+ */
+export async function isResolvable(archive: OpenedArchive, { place }: Capture): Promise<boolean> {
+  const { catalog, fingerprint, resolutionFilter } = archive;
+  if (resolutionFilter.isEmpty) return false;
+  const note = unresolvedNote(place);
+  const text = (await catalog.notes(note))[note];
+  if (text === undefined) return false;
+  const clues = parseClues(text);
+  if (resolutionFilter.isComplete && !isConcerned(clues, resolutionFilter, fingerprint)) return false;
+  const resolver = new RevisitResolver(catalog, archive.newDraft(), { fingerprint, isOwn: false });
+  await resolver.load([clues]);
+  return (await resolver.resolve(clues)) !== undefined;
 }
 
 /** The number of captures with an unknown content. */

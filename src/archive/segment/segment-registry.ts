@@ -29,6 +29,8 @@ export class SegmentRegistry {
    * any record, so records without known references may not be removed.
    */
   readonly unread = new Set<string>();
+  /** Files that are being added in place. The catalog does not have all of their records yet. */
+  readonly entering = new Set<string>();
   #nextNumber = 1;
   #numbering = 0;
   /** Counts the changes of this process, so that an answer from before a change does not replace it. */

@@ -90,6 +90,11 @@ export class SegmentWriter {
     return fresh;
   }
 
+  /** Whether records are appended to this segment, so that it may be longer than in the catalog. */
+  isWriting({ number }: Pick<Segment, 'number'>): boolean {
+    return [...this.#full, ...this.#open.values()].some(({ segment }) => segment.number === number);
+  }
+
   /** Creates a segment with its warcinfo record. `openFor` does not return this segment. */
   async begin(kind: SegmentKind, fields: readonly Field[]): Promise<OpenSegment> {
     const { clock, newId, software, volumes, registry } = this.#options;

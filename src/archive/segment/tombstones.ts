@@ -65,11 +65,12 @@ export class Tombstones {
 
   /**
    * The tombstones that the catalog has carried out. A missing volume is passed to `onMissing`. Without `onMissing`,
-   * the call fails.
+   * the call fails. `catalog`: a view of the catalog in which they were carried out.
    */
   async listApplied(
     segment: Segment,
     onMissing?: (volume: string, failure: PinakesError) => void,
+    catalog: Pick<CatalogView, 'notes'> = this.#catalog,
   ): Promise<Tombstone[]> {
     const applied: Tombstone[] = [];
     for (const volume of this.#volumes.available()) {
@@ -79,7 +80,7 @@ export class Tombstones {
         return NO_LINES;
       });
       if (lines.length === 0) continue;
-      const limit = (await this.#appliedBytes(volume.name, segment.name)) ?? Number.POSITIVE_INFINITY;
+      const limit = (await appliedBytes(catalog, volume.name, segment.name)) ?? Number.POSITIVE_INFINITY;
       for (const { tombstone, end } of lines) if (end <= limit) applied.push(tombstone);
     }
     return applied;
@@ -154,10 +155,8 @@ export class Tombstones {
     return ((await this.#appliedBytes(volume, segmentName)) ?? 0) > 0;
   }
 
-  async #appliedBytes(volume: string, segmentName: string): Promise<number | undefined> {
-    const note = appliedNote(volume, segmentName);
-    const value = (await this.#catalog.notes(note))[note];
-    return value === undefined ? undefined : Number(value);
+  #appliedBytes(volume: string, segmentName: string): Promise<number | undefined> {
+    return appliedBytes(this.#catalog, volume, segmentName);
   }
 
   /** The length of the lines that stay: those that the catalog has carried out, or without a note, all whole lines. */
@@ -174,6 +173,16 @@ export class Tombstones {
     if (!chosen) throw this.#volumes.noneWritable();
     return chosen;
   }
+}
+
+async function appliedBytes(
+  catalog: Pick<CatalogView, 'notes'>,
+  volume: string,
+  segmentName: string,
+): Promise<number | undefined> {
+  const note = appliedNote(volume, segmentName);
+  const value = (await catalog.notes(note))[note];
+  return value === undefined ? undefined : Number(value);
 }
 
 type Lines = {

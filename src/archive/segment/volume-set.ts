@@ -66,6 +66,11 @@ export class VolumeSet {
     );
   }
 
+  /** The volume, if it is not missing. */
+  find(name: string): Volume | undefined {
+    return this.#opened.get(name)?.volume;
+  }
+
   /** A volume that a user names. A name that is not in the connector is a mistake, and not a missing disk. */
   named(name: string): Volume {
     if (!this.#opened.has(name)) throw this.unknown(name);

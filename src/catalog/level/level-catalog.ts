@@ -463,8 +463,8 @@ export class LevelCatalog implements SharedCatalog, Catalog {
     return total;
   }
 
-  check(): AsyncGenerator<FileDamage> {
-    return checkDatabaseFiles(this.#directory);
+  check(rest?: () => Promise<void>): AsyncGenerator<FileDamage> {
+    return checkDatabaseFiles(this.#directory, rest);
   }
 
   clear(): Promise<void> {

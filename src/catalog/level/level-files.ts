@@ -32,8 +32,13 @@ const [FULL, FIRST, MIDDLE, LAST] = [1, 2, 3, 4] as const;
 
 type Edit = { readonly added: number[]; readonly removed: number[] };
 
-/** The damaged files. Tables that are being written or removed meanwhile are skipped. */
-export async function* checkDatabaseFiles(directory: string): AsyncGenerator<FileDamage> {
+/**
+ * The damaged files. Tables that are being written or removed meanwhile are skipped. `rest` is called after each file.
+ */
+export async function* checkDatabaseFiles(
+  directory: string,
+  rest: () => Promise<void> = async () => {},
+): AsyncGenerator<FileDamage> {
   const names = await namesIn(directory);
   const current = await currentTables(directory, names);
   if ('detail' in current) {
@@ -44,10 +49,12 @@ export async function* checkDatabaseFiles(directory: string): AsyncGenerator<Fil
     const damage = await tableDamage(directory, number);
     // LevelDB may have merged a missing table into other tables since.
     if (damage && (await isCurrent(directory, number))) yield damage;
+    await rest();
   }
   for (const file of names.filter((name) => /^\d+\.log$/.test(name))) {
     const detail = await damageIn(directory, file, (bytes) => void logRecords(bytes));
     if (detail !== undefined && detail !== GONE) yield { file, detail };
+    await rest();
   }
 }
 

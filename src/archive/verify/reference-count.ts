@@ -70,15 +70,22 @@ export class ReferenceCount {
     this.#blockCount++;
   }
 
-  /** The blocks with wrong counts, after all captures and blocks were added. */
-  async *wrong(catalog: CatalogView): AsyncGenerator<WrongCount> {
+  /**
+   * The blocks with wrong counts, after all captures and blocks of this view were added. `rest` is called after each
+   * page of rows.
+   */
+  async *wrong(view: CatalogView, rest: () => Promise<void> = async () => {}): AsyncGenerator<WrongCount> {
     const parts = this.#captures.differing(this.#blocks);
     const atOnce = Math.max(1, Math.floor(COUNTED_AT_ONCE / Math.max(1, this.#blockCount / PARTS)));
-    for (let at = 0; at < parts.length; at += atOnce) yield* count(catalog, new Set(parts.slice(at, at + atOnce)));
+    for (let at = 0; at < parts.length; at += atOnce) yield* count(view, new Set(parts.slice(at, at + atOnce)), rest);
   }
 }
 
-async function* count(catalog: CatalogView, parts: ReadonlySet<number>): AsyncGenerator<WrongCount> {
+async function* count(
+  catalog: CatalogView,
+  parts: ReadonlySet<number>,
+  rest: () => Promise<void>,
+): AsyncGenerator<WrongCount> {
   const isMeant = (key: BlockKey) => parts.has(hashOf(key).high >>> 20);
   const counted = new Map<string, { key: BlockKey; count: number; examples: string[] }>();
   for await (const page of catalog.captures({})) {
@@ -90,6 +97,7 @@ async function* count(catalog: CatalogView, parts: ReadonlySet<number>): AsyncGe
       if (entry.examples.length < EXAMPLES_MAX) entry.examples.push(url);
       counted.set(id, entry);
     }
+    await rest();
   }
   for await (const page of catalog.blocks()) {
     for (const { key, references } of page) {
@@ -100,6 +108,7 @@ async function* count(catalog: CatalogView, parts: ReadonlySet<number>): AsyncGe
       if (entry?.count === references || (!entry && references === 0)) continue;
       yield { key: nameOf(key), recorded: references, counted: entry?.count ?? 0, examples: entry?.examples ?? [] };
     }
+    await rest();
   }
   for (const { key, count: times, examples } of counted.values())
     yield { key: nameOf(key), recorded: undefined, counted: times, examples };
