@@ -11,6 +11,7 @@ import { benchSearch } from './search.ts';
 import { benchServe } from './serve.ts';
 import { benchSlim } from './slim.ts';
 import { benchStream } from './stream.ts';
+import { benchVerifyBeside } from './verify-beside.ts';
 
 const BENCHES: Record<string, (argv: readonly string[]) => Promise<void>> = {
   archive: benchArchive,
@@ -24,6 +25,7 @@ const BENCHES: Record<string, (argv: readonly string[]) => Promise<void>> = {
   serve: benchServe,
   slim: benchSlim,
   stream: benchStream,
+  'verify-beside': benchVerifyBeside,
 };
 
 // Uses the compile cache as the launcher does, so that compiling the program is not measured.

@@ -9,6 +9,8 @@ export type SampleOptions = {
   readonly bytes: number;
   /** The share of responses whose body is already in the file under another URL. */
   readonly duplicates?: number;
+  /** Files of other seeds have other pages. */
+  readonly seed?: number;
 };
 
 export async function writeSampleWarc(
@@ -16,8 +18,9 @@ export async function writeSampleWarc(
   options: SampleOptions,
 ): Promise<{ records: number; bytes: number }> {
   const random = seededRandom(2);
-  const id = seededIds(seededRandom(3));
-  const pages = new SamplePages(1);
+  const seed = options.seed ?? 1;
+  const id = seededIds(seededRandom(2 + seed));
+  const pages = new SamplePages(seed);
   const writer = await WarcFileWriter.create(path, { coding: 'gzip', force: true });
   const info = warcFields([{ name: 'software', value: 'Pinakes bench' }]);
   await writer.write(

@@ -28,6 +28,7 @@ import type { OpenedArchive } from '../opened-archive.ts';
 import { releasePayload } from '../read/record-access.ts';
 import { blockId } from '../revisit/catalog-draft.ts';
 import type { ProblemCode } from '../verify-problem.ts';
+import { DeletedReferents } from './deleted-referents.ts';
 import { PlaceSum } from './place-sum.ts';
 import type { Report } from './problem-reporter.ts';
 import type { Doubt, SegmentWatch } from './segment-watch.ts';
@@ -195,7 +196,7 @@ class SegmentWalk {
     const holders = new PlaceSum();
     if (this.#options.isFull) {
       await this.#compareContents(group, captures, view, { holders, note });
-      await this.#compareReferents(group, captures, view, note);
+      await this.#compareReferents(group, captures, view, { note, isAgain: before !== undefined });
     } else await this.#countHolders(captures, view, holders);
     if (wrong.length === 0) return { wrong, holders, doubt: undefined };
     await this.#options.watch.assertUnchanged(this.#segment);
@@ -247,7 +248,7 @@ class SegmentWalk {
     group: readonly RecordFacts[],
     captures: readonly (Capture | undefined)[],
     view: CatalogView,
-    note: (code: ProblemCode, facts: RecordFacts, detail: string) => void,
+    { note, isAgain }: { note: (code: ProblemCode, facts: RecordFacts, detail: string) => void; isAgain: boolean },
   ): Promise<void> {
     const revisits = group.flatMap((facts, index) => {
       const capture = captures[index];
@@ -264,10 +265,21 @@ class SegmentWalk {
     const contents = new Map<readonly Capture[], Set<string>>();
     for (const captures of new Set(found))
       contents.set(captures, new Set(captures.flatMap(({ block }) => (block ? [blockId(block)] : []))));
+    const gone: { facts: RecordFacts; content: string }[] = [];
     for (const [index, { facts, block }] of others.entries()) {
-      const isThere = contents.get(found[index]!)!.has(blockId(block));
-      if (isThere || (await this.#isHeldByDeleted(facts, block, view))) continue;
-      note('revisit-target-gone', facts, `${facts.refersToUri} of ${facts.refersToDate}`);
+      const content = blockId(block);
+      const isThere = contents.get(found[index]!)!.has(content);
+      if (!isThere && !(await this.#isHeldByDeleted(facts, block, view))) gone.push({ facts, content });
+    }
+    const wanted = new Set(gone.map(({ content }) => content));
+    const deleted =
+      isAgain && gone.length > 0
+        ? await DeletedReferents.load(this.#archive, view, this.#options.watch, wanted)
+        : undefined;
+    for (const { facts, content } of gone) {
+      const { refersToUri, refersToDate } = facts;
+      if (!deleted?.has(content, refersToUri, refersToDate))
+        note('revisit-target-gone', facts, `${refersToUri} of ${refersToDate}`);
     }
   }
 
