@@ -3,11 +3,14 @@
  * Joins warc, volume and catalog. Knows nothing of connectors, files of users, exports or the command line.
  */
 
+export type { AdoptingOptions } from './adopt-records.ts';
 export { AppendingStore } from './appending-store.ts';
 export { type AskAgain, askAgain, isRetryable } from './ask-again.ts';
 export * from './decide.ts';
 export * from './delete.ts';
 export * from './deletion-record.ts';
+export * from './heal.ts';
+export * from './heal-plan.ts';
 export * from './lease.ts';
 export * from './mark.ts';
 export * from './open-segment.ts';

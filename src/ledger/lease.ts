@@ -20,15 +20,18 @@ export const LEASE_LIFE_MS = 60_000;
 /** The lease of the process that removes what is left over (H4). */
 export const COLLECTION_LEASE = 'collection';
 
+/** What the names of the leases of compactions begin with. */
+export const COMPACTION_LEASES = 'compaction:';
+
 /** The lease of the process that compacts a volume. */
 export function compactionLease(volume: string): string {
-  return `compaction:${volume}`;
+  return COMPACTION_LEASES + volume;
 }
 
 export type LeaseOptions = {
   /** Undefined: the lease does not end by time. */
   readonly lifeMs?: number | undefined;
-  readonly again?: AskAgain;
+  readonly again?: AskAgain | undefined;
 };
 
 export class HeldLease {
