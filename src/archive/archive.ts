@@ -6,6 +6,7 @@ import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { type Clock, type EpochMs, Exclusive, type IdSource, PinakesError } from '../base/index.ts';
 import type { Block, BlockKey, Capture, CaptureQuestion, CaptureRange, Segment, Totals } from '../catalog/index.ts';
+import { countersOf, type LedgerCounts } from '../ledger/index.ts';
 import { formatPageId, type PageId, typedUrl, type UrlKey } from '../url/index.ts';
 import { addInPlace } from './add/add-in-place.ts';
 import { addInputs } from './add/add-input.ts';
@@ -314,6 +315,11 @@ export class Archive implements CaptureReader {
   /** Empties the cache of recently read records, so that the next reads come from the segments. */
   forgetRecentRecords(): void {
     this.#opened.retrieval.forget();
+  }
+
+  /** What happened in the ledger since the archive was opened. */
+  get ledgerCounts(): LedgerCounts {
+    return countersOf(this.#opened.catalog).counts;
   }
 
   /** Looks for problems in segments and catalog. Each problem is passed to `onProblem` when it is found. */

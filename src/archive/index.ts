@@ -1,7 +1,12 @@
 /** archive: store, retrieve, delete, add, export, stream, verify, compact, rebuild. Joins warc, volume and catalog. */
 
 export { type Capture, type CaptureRange, rangeOfKey } from '../catalog/index.ts';
-export type { StoreMode } from '../ledger/index.ts';
+export {
+  LEDGER_EVENTS,
+  type LedgerCounts,
+  type LedgerEventKind,
+  type StoreMode,
+} from '../ledger/index.ts';
 export type { AddOptions, AddProgress, AddReport } from './add/add-report.ts';
 export { type Archive, createArchive, type InitOptions, openArchive } from './archive.ts';
 export { captureId } from './capture-id.ts';

@@ -8,6 +8,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, Exclusive, type Finding, type IdSource, type PinakesError } from '../base/index.ts';
 import { type Catalog, openLevelCatalog, type Segment } from '../catalog/index.ts';
+import { countersOf } from '../ledger/index.ts';
 import { Collections } from './collections.ts';
 import { type Connector, readConnector, writeConnector } from './connector.ts';
 import { CATALOG_DIRECTORY } from './maintain/catalog-soundness.ts';
@@ -38,6 +39,8 @@ export type ArchiveOptions = {
   /** `pinakes/0.1.0`, as written into segments. */
   readonly software?: string;
   readonly onFinding?: (finding: Finding) => void;
+  /** Called with a line about everything that the ledger counts, for a debug log. */
+  readonly onLedgerEvent?: ((line: string) => void) | undefined;
   /** Called with every segment that opening had to read because the catalog did not match it. */
   readonly onOpening?: (segment: Segment) => void;
   /** Aborts the opening. The next opening continues from there. */
@@ -95,6 +98,7 @@ export class OpenedArchive {
     this.catalog = catalog;
     this.volumes = volumes;
     this.fingerprint = fingerprint;
+    countersOf(catalog).observer = options.onLedgerEvent;
     this.#connector = connector;
     this.#owner = owner;
     this.#reserve = reserve;

@@ -7,7 +7,7 @@ import type { Archive, ArchiveOptions } from '../archive/index.ts';
 import { badArgument, type EpochMs, type Finding, parseAskedTime } from '../base/index.ts';
 import type { ActionArguments, CommandContext, CommandLoader } from './command.ts';
 import { RunningCount } from './running-count.ts';
-import { counted, formatBytes, formatFinding, type Terminal } from './terminal.ts';
+import { counted, formatBytes, formatFinding, printable, type Terminal } from './terminal.ts';
 
 export type ArchiveCommandOptions = { readonly archive: string; readonly json?: boolean };
 
@@ -61,7 +61,15 @@ export function openingOptions(context: CommandContext, purpose: string): Archiv
     if (finding.level === 'error' || finding.code.startsWith('segment-')) terminal.say(formatFinding(finding));
   };
   const onOpening = segmentProgress(terminal, 'open');
-  return { clock, newId, stopwatch: () => performance.now(), software, purpose, onFinding, onOpening, signal };
+  const logged = (line: string) => terminal.say(printable(`ledger: ${line}`));
+  const onLedgerEvent = isDebugged('ledger') ? logged : undefined;
+  const stopwatch = () => performance.now();
+  return { clock, newId, stopwatch, software, purpose, onFinding, onOpening, onLedgerEvent, signal };
+}
+
+/** Whether PINAKES_DEBUG, a list of topics with commas between them, asks for the debug log of this topic. */
+function isDebugged(topic: string): boolean {
+  return (process.env.PINAKES_DEBUG ?? '').split(',').some((asked) => asked.trim() === topic);
 }
 
 /** Shows how many bytes have been read of segments that the catalog did not know. */

@@ -6,6 +6,7 @@
 export type { AdoptingOptions } from './adopt-records.ts';
 export { AppendingStore } from './appending-store.ts';
 export { type AskAgain, askAgain, isRetryable } from './ask-again.ts';
+export * from './counters.ts';
 export * from './decide.ts';
 export * from './delete.ts';
 export * from './deletion-record.ts';

@@ -13,6 +13,7 @@
 import { assert, type Clock, PinakesError } from '../base/index.ts';
 import type { CommitOutcome, Lease, Segment, SegmentChange, SharedCatalog } from '../catalog/index.ts';
 import { type AskAgain, askAgain } from './ask-again.ts';
+import { commitCounted, countersOf } from './counters.ts';
 import { isMissing } from './segment-reader.ts';
 import type { SegmentStore } from './segment-store.ts';
 
@@ -95,8 +96,10 @@ async function changeRow(
   const { number, state, bytes, volume, name } = row;
   const id = `${name} ${to.state}`;
   const outcome: CommitOutcome = await askAgain(
-    () => catalog.commit({ id, lease, segments: [{ number, from: { state, bytes, volume }, to }], putNotes }),
+    () => commitCounted(catalog, { id, lease, segments: [{ number, from: { state, bytes, volume }, to }], putNotes }),
     again,
   );
-  return outcome.kind === 'committed' ? { ...row, ...to, lastCommit: id } : undefined;
+  if (outcome.kind !== 'committed') return undefined;
+  if (to.state === 'sealed') countersOf(catalog).note('sealedSegments', name);
+  return { ...row, ...to, lastCommit: id };
 }

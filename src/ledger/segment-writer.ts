@@ -28,6 +28,7 @@ import type {
 } from '../catalog/index.ts';
 import { type Field, MemberEncoder, recordParts, warcFields } from '../warc/index.ts';
 import { type AskAgain, askAgain, isRetryable } from './ask-again.ts';
+import { commitCounted, countersOf } from './counters.ts';
 import { OpenSegment, type SegmentKind } from './open-segment.ts';
 import { sealSegment } from './seal.ts';
 import { segmentName } from './segment-name.ts';
@@ -224,7 +225,7 @@ export class SegmentWriter {
     try {
       outcome = await askAgain((tried) => {
         tries = tried;
-        return catalog.commit(whole);
+        return commitCounted(catalog, whole);
       }, again);
     } catch (error) {
       if (!isRetryable(error)) throw error;
@@ -319,7 +320,8 @@ export class SegmentWriter {
       const segments = [{ number, from: { state, bytes, volume }, to: undefined }];
       // On a volume with real append the object goes first: without a row it would be a file of the archivist's.
       await open.store.remove([name]);
-      await askAgain(() => catalog.commit({ lease, segments }), again);
+      const { kind } = await askAgain(() => commitCounted(catalog, { lease, segments }), again);
+      if (kind === 'committed') countersOf(catalog).note('removedSegments', name);
     }
   }
 

@@ -1,6 +1,9 @@
-/** Metrics for Prometheus: requests by route and status, their duration, bytes sent, the archive, jobs, the process. */
+/**
+ * Metrics for Prometheus: requests by route and status, their duration, bytes sent, the archive, its ledger, jobs, the
+ * process.
+ */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Archive } from '../archive/index.ts';
+import { type Archive, LEDGER_EVENTS, type LedgerEventKind } from '../archive/index.ts';
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
@@ -49,6 +52,17 @@ export class Metrics {
         for (const [state, count] of Object.entries(jobCounts())) this.set({ state }, count);
       },
     });
+    for (const [kind, help] of Object.entries(LEDGER_EVENTS)) {
+      new Counter({
+        name: `pinakes_ledger_${kind.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}_total`,
+        help,
+        registers,
+        collect() {
+          this.reset();
+          this.inc(archive.ledgerCounts[kind as LedgerEventKind]);
+        },
+      });
+    }
     collectDefaultMetrics({ register: this.#registry });
   }
 

@@ -302,6 +302,8 @@ test('requests are counted, and logged without secrets', async (t) => {
   assert.match(metrics, /^pinakes_http_requests_total\{route="refused",status="421"\} 1$/m);
   assert.match(metrics, /^pinakes_archive_captures 1$/m);
   assert.match(metrics, /^pinakes_http_request_duration_seconds_count\{route="cdx"\} 1$/m);
+  assert.match(metrics, /^pinakes_ledger_lost_races_total 0$/m);
+  assert.match(metrics, /^pinakes_ledger_sealed_segments_total \d+$/m);
   assert.match(metrics, /^process_cpu_seconds_total /m);
   assert.doesNotMatch(JSON.stringify(lines), new RegExp(TOKEN));
   const line = lines.find(({ target }) => target.startsWith('/cdx'))!;

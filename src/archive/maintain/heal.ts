@@ -13,6 +13,7 @@
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
+import { countersOf } from '../../ledger/index.ts';
 import type { ObjectInfo, Volume } from '../../volume/index.ts';
 import { readRecords } from '../../warc/index.ts';
 import { isBadSector } from '../damage.ts';
@@ -361,8 +362,11 @@ async function healSegment(
     onFinding,
     signal,
   });
-  if (!object.sealed && volume.writable && segment.bytes < object.bytes)
+  countersOf(archive.catalog).note('adoptedRecords', object.name, segment.records - (known?.records ?? 0));
+  if (!object.sealed && volume.writable && segment.bytes < object.bytes) {
     await volume.truncate(object.name, segment.bytes);
+    countersOf(archive.catalog).note('healedTails', `${object.name}, ${object.bytes - segment.bytes} bytes`);
+  }
   // Bytes after the last whole record of a sealed file stay there, as its writer left them.
   const bytes = object.sealed ? object.bytes : segment.bytes;
   segment = { ...segment, bytes, state: object.sealed ? 'sealed' : 'open' };
@@ -380,6 +384,7 @@ async function resumeSegment(archive: OpenedArchive, segment: Segment): Promise<
     await archive.catalog.write({ removeSegments: [segment.number], durable: true });
     archive.segmentRegistry.forget(segment.number);
     await archive.volumes.get(segment.volume).remove([segment.name]);
+    countersOf(archive.catalog).note('removedSegments', segment.name);
     return;
   }
   const dictionary = await archive.access.dictionaryOf(segment.number);

@@ -13,7 +13,7 @@
  */
 import { assert, type Finding, PinakesError } from '../../base/index.ts';
 import type { BlockKey, Capture, CatalogView, Place, Segment } from '../../catalog/index.ts';
-import { findCapturesOf, type RecordFacts } from '../../ledger/index.ts';
+import { countersOf, findCapturesOf, type RecordFacts } from '../../ledger/index.ts';
 import { ifGiven } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { CatalogDraft } from '../revisit/catalog-draft.ts';
@@ -65,6 +65,7 @@ export async function swapSegment(archive: OpenedArchive, replacement: Segment, 
   });
   segmentRegistry.put(current);
   segmentRegistry.forget(replaced.number);
+  countersOf(catalog).note('removedSegments', replaced.name);
   await removeReplaced(archive, current, replaced.name);
   return current;
 }
