@@ -7,7 +7,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, Exclusive, type Finding, type IdSource, type PinakesError } from '../base/index.ts';
-import { type Catalog, openLevelCatalog, type Segment } from '../catalog/index.ts';
+import { type Catalog, openLevelCatalog, type Segment, type SharedCatalog } from '../catalog/index.ts';
 import { countersOf } from '../ledger/index.ts';
 import { Collections } from './collections.ts';
 import { type Connector, readConnector, writeConnector } from './connector.ts';
@@ -47,7 +47,7 @@ export type ArchiveOptions = {
   readonly signal?: AbortSignal | undefined;
   /** For tests: other volumes, another catalog, weaker fingerprints. */
   readonly volumes?: VolumeSet;
-  readonly catalog?: Catalog;
+  readonly catalog?: SharedCatalog & Catalog;
   readonly fingerprint?: (digest: Uint8Array) => Uint8Array;
 };
 
@@ -55,7 +55,7 @@ type OpenedArchiveOptions = {
   readonly directory: string;
   readonly connector: Connector;
   readonly owner: OwnerFile;
-  readonly catalog: Catalog;
+  readonly catalog: SharedCatalog & Catalog;
   readonly reserve: Reserve;
   readonly volumes: VolumeSet;
   readonly options: ArchiveOptions;
@@ -67,7 +67,7 @@ export class OpenedArchive {
   readonly newId: IdSource;
   readonly stopwatch: (() => number) | undefined;
   readonly software: string | undefined;
-  readonly catalog: Catalog;
+  readonly catalog: SharedCatalog & Catalog;
   readonly volumes: VolumeSet;
   readonly segmentRegistry: SegmentRegistry;
   readonly segmentWriter: SegmentWriter;
@@ -269,7 +269,7 @@ export class OpenedArchive {
 /**
  * Opens the catalog, which takes its lock. Before that, only the reserve is touched, and only when the disk is full.
  */
-async function openCatalog(directory: string, reserve: Reserve): Promise<Catalog> {
+async function openCatalog(directory: string, reserve: Reserve): Promise<SharedCatalog & Catalog> {
   try {
     return await openLevelCatalog(join(directory, CATALOG_DIRECTORY));
   } catch (error) {

@@ -150,22 +150,7 @@ export class MemoryCatalog extends MemoryView implements Catalog {
   }
 
   async write(batch: CatalogBatch): Promise<void> {
-    assertBatch(batch);
-    const { captures, blocks, segments, aliases, notes } = this.contents;
-    for (const capture of batch.removeCaptures ?? []) captures.delete(captureId(capture));
-    for (const key of batch.removeBlocks ?? []) blocks.delete(blockId(key));
-    for (const number of batch.removeSegments ?? []) segments.delete(number);
-    for (const alias of batch.removeAliases ?? []) aliases.delete(aliasId(alias));
-    for (const name of batch.removeNotes ?? []) notes.delete(name);
-    for (const capture of batch.putCaptures ?? []) {
-      captures.set(captureId(capture), { ...capture, block: capture.block && ownKey(capture.block) });
-    }
-    for (const block of batch.putBlocks ?? []) blocks.set(blockId(block.key), { ...block, key: ownKey(block.key) });
-    for (const segment of batch.putSegments ?? []) segments.set(segment.number, segment);
-    for (const alias of batch.putAliases ?? []) {
-      aliases.set(aliasId(alias), { declared: copyOf(alias.declared), block: ownKey(alias.block) });
-    }
-    for (const [name, text] of Object.entries(batch.putNotes ?? {})) notes.set(name, text);
+    writeBatch(this.contents, batch);
     this.#batches++;
   }
 
@@ -193,6 +178,26 @@ export class MemoryCatalog extends MemoryView implements Catalog {
   }
 
   async close(): Promise<void> {}
+}
+
+/** Applies a batch, after all of it was checked. */
+export function writeBatch(contents: MemoryContents, batch: CatalogBatch): void {
+  assertBatch(batch);
+  const { captures, blocks, segments, aliases, notes } = contents;
+  for (const capture of batch.removeCaptures ?? []) captures.delete(captureId(capture));
+  for (const key of batch.removeBlocks ?? []) blocks.delete(blockId(key));
+  for (const number of batch.removeSegments ?? []) segments.delete(number);
+  for (const alias of batch.removeAliases ?? []) aliases.delete(aliasId(alias));
+  for (const name of batch.removeNotes ?? []) notes.delete(name);
+  for (const capture of batch.putCaptures ?? []) {
+    captures.set(captureId(capture), { ...capture, block: capture.block && ownKey(capture.block) });
+  }
+  for (const block of batch.putBlocks ?? []) blocks.set(blockId(block.key), { ...block, key: ownKey(block.key) });
+  for (const segment of batch.putSegments ?? []) segments.set(segment.number, segment);
+  for (const alias of batch.putAliases ?? []) {
+    aliases.set(aliasId(alias), { declared: copyOf(alias.declared), block: ownKey(alias.block) });
+  }
+  for (const [name, text] of Object.entries(batch.putNotes ?? {})) notes.set(name, text);
 }
 
 function emptyContents(): MemoryContents {

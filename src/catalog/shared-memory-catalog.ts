@@ -11,6 +11,8 @@ import {
   type Block,
   type BlockKey,
   type Capture,
+  type Catalog,
+  type CatalogBatch,
   type CommitGroup,
   type CommitOutcome,
   type DeadRecord,
@@ -26,7 +28,7 @@ import {
   type SharedCatalogView,
   type SurplusRecord,
 } from './catalog.ts';
-import { aliasId, blockId, captureId, type MemoryContents, MemoryView, ownKey } from './memory-catalog.ts';
+import { aliasId, blockId, captureId, type MemoryContents, MemoryView, ownKey, writeBatch } from './memory-catalog.ts';
 
 type HeldLease = { epoch: number; holder: string; expires: number | undefined };
 
@@ -111,7 +113,7 @@ class SharedMemoryView extends MemoryView implements SharedCatalogView {
   }
 }
 
-export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatalog {
+export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatalog, Catalog {
   readonly refusal = undefined;
   readonly #clock: Clock;
 
@@ -143,6 +145,19 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
   expireLease(name: string): void {
     const held = this.contents.leases.get(name);
     if (held) held.expires = Number.NEGATIVE_INFINITY;
+  }
+
+  /** For the owner of an archive, who may give segments numbers of its own. */
+  async write(batch: CatalogBatch): Promise<void> {
+    const { contents } = this;
+    writeBatch(contents, batch);
+    for (const { number, sequence = number } of batch.putSegments ?? []) {
+      contents.nextNumber = Math.max(contents.nextNumber, number + 1);
+      contents.nextSequence = Math.max(contents.nextSequence, sequence + 1);
+    }
+    for (const [name, text] of Object.entries(batch.putNotes ?? {}))
+      if (name.startsWith('collection:')) contents.nextCollection = Math.max(contents.nextCollection, Number(text) + 1);
+    contents.batches++;
   }
 
   async commit(group: CommitGroup): Promise<CommitOutcome> {

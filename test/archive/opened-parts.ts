@@ -4,9 +4,13 @@
  */
 import { join } from 'node:path';
 import { type Archive, type ArchiveOptions, openArchive, readConnector, VolumeSet } from '../../src/archive/index.ts';
-import { type Catalog, openLevelCatalog } from '../../src/catalog/index.ts';
+import { type Catalog, openLevelCatalog, type SharedCatalog } from '../../src/catalog/index.ts';
 
-type OpenedParts = { readonly catalog: Catalog; readonly volumes: VolumeSet; readonly options: ArchiveOptions };
+type OpenedParts = {
+  readonly catalog: SharedCatalog & Catalog;
+  readonly volumes: VolumeSet;
+  readonly options: ArchiveOptions;
+};
 
 const partsByArchive = new WeakMap<Archive, OpenedParts>();
 
@@ -20,7 +24,7 @@ export async function openWithParts(directory: string, options: ArchiveOptions):
   return archive;
 }
 
-export function catalogOf(archive: Archive): Catalog {
+export function catalogOf(archive: Archive): SharedCatalog & Catalog {
   return partsOf(archive).catalog;
 }
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Archive, createArchive, openArchive } from '../../src/archive/index.ts';
 import { PinakesError } from '../../src/base/index.ts';
-import { type Catalog, type CatalogBatch, MemoryCatalog, openLevelCatalog } from '../../src/catalog/index.ts';
+import { type Catalog, type CatalogBatch, openLevelCatalog, SharedMemoryCatalog } from '../../src/catalog/index.ts';
 import { catalogOf, volumesOf } from '../archive/opened-parts.ts';
 import {
   allCaptures,
@@ -41,7 +41,7 @@ async function readAll(archive: Archive): Promise<string[]> {
 }
 
 /** A catalog that writes a change and then reports a failure. */
-class DoubtfulCatalog extends MemoryCatalog {
+class DoubtfulCatalog extends SharedMemoryCatalog {
   isFailing = false;
 
   override async write(batch: CatalogBatch): Promise<void> {
@@ -53,7 +53,7 @@ class DoubtfulCatalog extends MemoryCatalog {
 async function openDoubtful(t: TestContext) {
   const directory = await temporaryDirectory(t);
   await createArchive(directory);
-  const catalog = new DoubtfulCatalog();
+  const catalog = new DoubtfulCatalog({ clock: () => 0 });
   const open = (seed: number) => openArchive(directory, trialOptions({ catalog, seed }));
   return { catalog, open };
 }
