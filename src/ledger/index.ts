@@ -20,6 +20,7 @@ export * from './part-name.ts';
 export { PartStore } from './part-store.ts';
 export * from './record-facts.ts';
 export * from './reference-choice.ts';
+export * from './replaced-notes.ts';
 export * from './runs.ts';
 export * from './seal.ts';
 export * from './segment-name.ts';
