@@ -8,6 +8,7 @@
  * ```
  */
 import { compare, utf8 } from '../base/index.ts';
+import type { Segment } from '../catalog/index.ts';
 import { isObjectName } from '../volume/index.ts';
 
 export type SnapshotBounds = {
@@ -16,6 +17,11 @@ export type SnapshotBounds = {
 };
 
 export const EMPTY_BOUNDS: SnapshotBounds = { before: 0, open: [] };
+
+/** The place of a segment in the order of all segments. */
+export function sequenceOf({ sequence, number }: Pick<Segment, 'sequence' | 'number'>): number {
+  return sequence ?? number;
+}
 
 /** The segment that a record was first written to, the sequence number of that one, and the offset in it. */
 export type RootPlace = { readonly root: string; readonly sequence: number; readonly offset: number };

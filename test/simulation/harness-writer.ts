@@ -12,7 +12,7 @@ import { CAPTURE_DATE, digestOfContent, keyOf, payloadOf, type TestCapture, urlO
 import type { Machine, Work } from './machine.ts';
 import { VOLUME } from './world.ts';
 
-const HTTP_HEAD = utf8('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n');
+export const HTTP_HEAD = utf8('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n');
 const LIFE_MS = 60_000;
 const encoder = new MemberEncoder({ coding: 'gzip', level: 1 });
 

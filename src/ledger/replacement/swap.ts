@@ -1,0 +1,304 @@
+/**
+ * The swap: a replacement takes the place of the segments that it replaces (K1, R1).
+ *
+ * ```
+ *   begin      one commit: the row of the replacement gets its length and is sealed, and the records that are of
+ *              another kind now move. Everything that can fail is checked here. If it fails, the replacement is
+ *              discarded and planned again.
+ *   move       commits of a limited size move all other captures, holders, dead and surplus records
+ *   end        one commit removes the rows of the old segments
+ *   note       the note object that others believe (replaced-notes.ts)
+ *   removal    when the grace is over: lease, incarnation and rows are checked again, then the old objects go
+ * ```
+ * Between begin and end a record is in the old segment and in the replacement, and its capture at one of the two. Each
+ * step can be done again. The next holder of the lease does what is left (`finishSwaps`, `removeReplaced`), and removes
+ * replacements whose swap never began (`discardUnfinished`).
+ *
+ * ```
+ *   note   swapping:<name of the replacement>   JSON: names of the segments that it replaces
+ *   note   runs:<name of the replacement>       runs.ts; as long as the segment is there
+ *   note   replaced:<name of the old segment>   JSON: {"by","volume","at"}, until its object is removed
+ * ```
+ * Only the holder of a volume's compaction lease replaces segments of the volume, and makes records in them holders.
+ */
+import { type Clock, PinakesError } from '../../base/index.ts';
+import type { CommitGroup, CommitOutcome, Lease, Segment, SharedCatalog } from '../../catalog/index.ts';
+import { type AskAgain, askAgain } from '../ask-again.ts';
+import { compactionLease } from '../lease.ts';
+import { formatReplacedNote, replacedNoteName } from '../replaced-notes.ts';
+import { RUNS_NOTE } from '../runs.ts';
+import { isMissing } from '../segment-reader.ts';
+import { segmentRecords } from '../segment-records.ts';
+import { type SegmentStores, sealedBytes } from '../segment-store.ts';
+import { type Replacement, runsOf } from './replacement-writer.ts';
+import { type Followers, type PlacedFacts, SwapMoves } from './swap-moves.ts';
+
+export const SWAPPING_NOTE = 'swapping:';
+export const REPLACED_NOTE = 'replaced:';
+
+const BATCH_RECORDS = 1000;
+
+export type SwapOptions = {
+  readonly catalog: SharedCatalog;
+  readonly stores: Pick<SegmentStores, 'get'>;
+  readonly volume: string;
+  /** The compaction lease of the volume. */
+  readonly lease: Lease;
+  readonly clock: Clock;
+  /** How long readers may go on reading the old segments. */
+  readonly graceMs: number;
+  /** All records of a segment, in order. Default: only those that are whole. */
+  readonly read?: (segment: Segment, from: number, to: number) => AsyncIterable<PlacedFacts>;
+  readonly followers?: Followers;
+  /** What else the last commit changes. */
+  readonly atEnd?: (
+    replacement: Segment,
+    replaced: readonly Segment[],
+  ) => Promise<Pick<CommitGroup, 'putNotes' | 'removeNotes'>>;
+  readonly again?: AskAgain;
+};
+
+/** What the catalog says of an object that is to be removed. */
+type Removal = {
+  readonly by: string;
+  /** The volume of the old segment. */
+  readonly volume: string;
+  /** When it was replaced. */
+  readonly at: number;
+};
+
+export class Swaps {
+  readonly #options: SwapOptions;
+  /** Names of the note objects that this process wrote. */
+  readonly #noted = new Set<string>();
+
+  constructor(options: SwapOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Swaps a replacement in. Returns its row. Undefined: something that the plan relied on has changed, and the
+   * replacement is discarded.
+   */
+  async swap(replacement: Replacement): Promise<Segment | undefined> {
+    const begun = await this.#whileHeld(() => this.#begin(replacement));
+    if (begun) return this.#whileHeld(() => this.#finish(begun, replacement.replaced));
+    await this.discard(replacement.row);
+    return undefined;
+  }
+
+  /** Finishes the swaps that began in this volume, and removes replacements that were not finished. */
+  async finishSwaps(): Promise<void> {
+    const { catalog, volume } = this.#options;
+    for (const [name, replacedNames] of await pendingSwaps(catalog)) {
+      const row = await catalog.segmentByName(name);
+      if (row && row.volume !== volume) continue;
+      const replaced: Segment[] = [];
+      for (const oldName of replacedNames) {
+        const old = await catalog.segmentByName(oldName);
+        if (old) replaced.push(old);
+      }
+      if (row) await this.#whileHeld(() => this.#finish(row, replaced));
+      else await this.#commit({ removeNotes: [SWAPPING_NOTE + name] });
+    }
+  }
+
+  /** Removes replacements of former holders of the lease whose swap never began. */
+  async discardUnfinished(): Promise<void> {
+    const { catalog, volume, lease } = this.#options;
+    const name = compactionLease(volume);
+    for (const row of await catalog.segments()) {
+      if (row.lease?.name !== name || row.state !== 'open') continue;
+      const isOwn = row.lease.epoch === lease.epoch && row.lease.incarnation === lease.incarnation;
+      if (!isOwn) await this.discard(row);
+    }
+  }
+
+  /** Removes a replacement whose swap did not begin. */
+  async discard({ number, name, volume }: Segment): Promise<void> {
+    const store = this.#options.stores.get(volume);
+    const { object, parts } = await store.find(name);
+    // Without a row, the object would be a file of the archivist's.
+    await store.remove([...(object ? [name] : []), ...parts.map((part) => part.name)]);
+    await this.#commit({
+      segments: [{ number, from: { state: 'open', bytes: 0, volume }, to: undefined }],
+    });
+  }
+
+  /** Removes the objects of replaced segments whose grace is over. Returns how many are left. */
+  async removeReplaced(): Promise<number> {
+    const { catalog, volume, clock, graceMs } = this.#options;
+    let left = 0;
+    for (const [note, text] of Object.entries(await catalog.notes(REPLACED_NOTE))) {
+      const old = note.slice(REPLACED_NOTE.length);
+      const removal = JSON.parse(text) as Removal;
+      if (removal.volume !== volume) continue;
+      await this.#note(old, removal);
+      if (clock() < removal.at + graceMs) left++;
+      else await this.#remove(old);
+    }
+    return left;
+  }
+
+  async #begin(replacement: Replacement): Promise<Segment | undefined> {
+    const { volume } = this.#options;
+    const { row, bytes, records, replaced, runs, changed } = replacement;
+    const { name, number } = row;
+    const sealed: Segment = { ...row, state: 'sealed', bytes, records, roots: runs.roots };
+    const moves = await this.#movesOf(sealed, replaced, replacement.runs);
+    const facts: PlacedFacts[] = [];
+    for (const { offset, length } of changed)
+      for await (const one of this.#read(sealed, offset, offset + length)) facts.push(one);
+    if (facts.length < changed.length) throw damaged(sealed);
+    const moved = await moves.of(facts);
+    if (!moved) return undefined;
+    const to = { state: 'sealed', bytes, records, roots: runs.roots, ...(row.parts && { parts: [] }) } as const;
+    const outcome = await this.#ask({
+      ...moved,
+      id: `${SWAPPING_NOTE}${name}`,
+      segments: [{ number, from: { state: 'open', bytes: 0, volume }, to }, ...replaced.map(unchanged)],
+      putNotes: {
+        ...moved.putNotes,
+        [SWAPPING_NOTE + name]: JSON.stringify(replaced.map((old) => old.name)),
+        [RUNS_NOTE + name]: runs.toNote(),
+      },
+    });
+    if (outcome.kind === 'stale') return undefined;
+    if (outcome.kind !== 'committed') throw refused(outcome, name);
+    await this.#removeParts(name);
+    return sealed;
+  }
+
+  async #finish(row: Segment, replaced: readonly Segment[]): Promise<Segment> {
+    const { catalog, clock, atEnd } = this.#options;
+    const moves = await this.#movesOf(row, replaced, await runsOf(catalog, row));
+    let group: PlacedFacts[] = [];
+    let records = 0;
+    const move = async () => {
+      const moved = await moves.of(group);
+      if (!moved) throw damaged(row);
+      if (Object.values(moved).some((part) => Object.keys(part).length > 0)) await this.#commit(moved);
+      group = [];
+    };
+    for await (const facts of this.#read(row, 0, row.bytes)) {
+      records++;
+      group.push(facts);
+      if (group.length === BATCH_RECORDS) await move();
+    }
+    // A capture whose record is not read would be lost with the old segment.
+    if (records !== row.records) throw damaged(row);
+    await move();
+    const more = await atEnd?.(row, replaced);
+    const at = clock();
+    const removals = replaced.map(({ name, volume }) => [name, { by: row.name, volume, at }] as const);
+    await this.#commit({
+      id: `${REPLACED_NOTE}${row.name}`,
+      segments: [unchanged(row), ...replaced.map((old) => ({ ...unchanged(old), to: undefined }))],
+      putNotes: {
+        ...more?.putNotes,
+        ...Object.fromEntries(removals.map(([name, removal]) => [REPLACED_NOTE + name, JSON.stringify(removal)])),
+      },
+      removeNotes: [
+        ...(more?.removeNotes ?? []),
+        SWAPPING_NOTE + row.name,
+        ...replaced.map(({ name }) => RUNS_NOTE + name),
+      ],
+    });
+    for (const [name, removal] of removals) await this.#note(name, removal);
+    return row;
+  }
+
+  #movesOf(replacement: Segment, replaced: readonly Segment[], runs: Replacement['runs']): Promise<SwapMoves> {
+    const { catalog, followers } = this.#options;
+    return SwapMoves.load({ catalog, replacement, runs, replaced, followers });
+  }
+
+  async *#read(segment: Segment, from: number, to: number): AsyncIterable<PlacedFacts> {
+    const { read, stores } = this.#options;
+    if (read) yield* read(segment, from, to);
+    else
+      for await (const { facts } of segmentRecords(
+        stores.get(segment.volume),
+        sealedBytes(segment.name, segment.bytes),
+        from,
+        to,
+      ))
+        yield facts;
+  }
+
+  /** Writes the note object about a segment, of which the catalog says that it was replaced. */
+  async #note(old: string, { by, volume }: Removal): Promise<void> {
+    const { catalog, stores, lease } = this.#options;
+    const name = replacedNoteName(old, lease);
+    if (this.#noted.has(name)) return;
+    const replacement = await catalog.segmentByName(by);
+    const text = formatReplacedNote({ by, volume: replacement?.volume ?? volume });
+    await stores.get(volume).writeObject(name, text);
+    this.#noted.add(name);
+  }
+
+  async #remove(old: string): Promise<void> {
+    const { catalog, stores, volume, lease } = this.#options;
+    const note = REPLACED_NOTE + old;
+    // The commit fails unless the lease is living, in this incarnation.
+    await this.#commit({});
+    const isReplaced = (await catalog.notes(note))[note] !== undefined;
+    if (!isReplaced || (await catalog.segmentByName(old)) || (await catalog.isAdopting()))
+      throw new PinakesError('LEASE_LOST', { where: lease.name });
+    await stores.get(volume).remove([old]);
+    await this.#commit({ removeNotes: [note] });
+  }
+
+  /** Nothing reads the parts of a replacement. What is not removed here is removed by the collector. */
+  async #removeParts(name: string): Promise<void> {
+    const store = this.#options.stores.get(this.#options.volume);
+    if (!store.hasParts) return;
+    try {
+      const { parts } = await store.find(name);
+      await store.remove(parts.map((part) => part.name));
+    } catch (error) {
+      if (!(error instanceof PinakesError)) throw error;
+    }
+  }
+
+  /** An object that is missing may have been replaced and removed by the next holder of the lease. */
+  async #whileHeld<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await work();
+    } catch (error) {
+      if (isMissing(error)) await this.#commit({});
+      throw error;
+    }
+  }
+
+  async #commit(group: CommitGroup): Promise<void> {
+    const outcome = await this.#ask(group);
+    if (outcome.kind !== 'committed') throw refused(outcome, this.#options.lease.name);
+  }
+
+  #ask(group: CommitGroup): Promise<CommitOutcome> {
+    const { catalog, lease, again } = this.#options;
+    return askAgain(() => catalog.commit({ ...group, lease }), again);
+  }
+}
+
+/** The swaps that began and did not end: the name of each replacement, with those of the segments that it replaces. */
+export async function pendingSwaps(catalog: Pick<SharedCatalog, 'notes'>): Promise<Map<string, readonly string[]>> {
+  const notes = Object.entries(await catalog.notes(SWAPPING_NOTE));
+  return new Map(notes.map(([note, text]) => [note.slice(SWAPPING_NOTE.length), JSON.parse(text) as string[]]));
+}
+
+/** A change of a sealed segment that only checks that it is there. */
+function unchanged({ number, bytes, volume }: Segment): NonNullable<CommitGroup['segments']>[number] {
+  return { number, from: { state: 'sealed', bytes, volume }, to: {} };
+}
+
+function refused(outcome: CommitOutcome, where: string): PinakesError {
+  return outcome.kind === 'fenced' && outcome.why === 'adopting'
+    ? new PinakesError('ARCHIVE_BUSY', { detail: 'what is in the volumes is being adopted' })
+    : new PinakesError('LEASE_LOST', { where });
+}
+
+function damaged({ name }: Segment): PinakesError {
+  return new PinakesError('RECORD_DAMAGED', { where: name, detail: 'not all records of this replacement can be read' });
+}
