@@ -36,6 +36,7 @@ import {
   deleteCaptures,
   previewDelete,
 } from './maintain/delete.ts';
+import { type Examination, examineOpened } from './maintain/doctor.ts';
 import { healArchive } from './maintain/heal.ts';
 import { type MigrateOptions, type MigrateReport, migrateVolume } from './maintain/migrate.ts';
 import { type RebuildOptions, rebuildCatalog } from './maintain/rebuild.ts';
@@ -325,6 +326,11 @@ export class Archive implements CaptureReader {
   /** Looks for problems in segments and catalog. Each problem is passed to `onProblem` when it is found. */
   verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     return verifyArchive(this.#opened, options);
+  }
+
+  /** What the archive has open and what waits in it. Changes nothing, and waits for no change. */
+  examine(): Promise<Examination> {
+    return examineOpened(this.#opened);
   }
 
   listVolumes(): Promise<VolumeStatus[]> {

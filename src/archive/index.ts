@@ -21,6 +21,15 @@ export { writeParquet } from './export/parquet.ts';
 export { dropCatalog, isCatalogSound } from './maintain/catalog-soundness.ts';
 export type { CompactOptions, CompactReport } from './maintain/compact.ts';
 export type { DeleteOptions, DeletePreview, DeleteReport } from './maintain/delete.ts';
+export {
+  type CatalogState,
+  type Examination,
+  examineClosed,
+  type OpenSegmentState,
+  type PendingRemoval,
+  type VolumeRoom,
+} from './maintain/doctor.ts';
+export { type Advice, adviceOn } from './maintain/doctor-advice.ts';
 export type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
 export type { RecompressReport } from './maintain/recompress.ts';
 export type { StayingSegments } from './maintain/staying-segments.ts';

@@ -97,6 +97,12 @@ export class Reserve {
     if (this.#givenUpBytes > 0) await this.#growTo(this.#givenUpBytes).catch(() => {});
   }
 
+  /** The size of the reserve, and what is free beside it, where the file system reports it. */
+  async state(): Promise<{ bytes: number; freeBytes: number | undefined }> {
+    const freeBytes = await this.#freeBytes();
+    return { bytes: await this.#bytes(), freeBytes: Number.isFinite(freeBytes) ? freeBytes : undefined };
+  }
+
   async #bytes(): Promise<number> {
     return stat(this.#path).then(
       ({ size }) => size,

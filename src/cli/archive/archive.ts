@@ -106,6 +106,10 @@ export function registerArchive(program: Command, context: CommandContext, setEx
     .option('--known <file>', 'do not exit with 1 for errors that are listed in this earlier --json report')
     .action(runInArchive('verify', async () => (await import('./verify.ts')).archiveVerify));
 
+  archiveCommand(program, 'doctor', 'show what the archive has open, what waits in it, and what to do about it').action(
+    run(async () => (await import('./doctor.ts')).archiveDoctor),
+  );
+
   archiveCommand(program, 'rebuild', 'build the catalog again from the segments').action(
     run(async () => (await import('./rebuild.ts')).archiveRebuild),
   );

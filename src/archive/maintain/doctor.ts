@@ -1,0 +1,218 @@
+/**
+ * What an archive has open and what waits in it: the process that owns it, leases, open segments, bytes that will be
+ * removed and why they are still there, and the room that is left. Reads rows and file sizes only, heals nothing, and
+ * needs no lease (I14).
+ *
+ * A process that has the archive open answers for it. Where another process without a server has it, only the parts
+ * outside of the catalog are reported.
+ */
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type EpochMs, PinakesError } from '../../base/index.ts';
+import { type LeaseRow, openLevelCatalog, type Segment } from '../../catalog/index.ts';
+import { SEAL_NOTE, SEALED_NOTE } from '../../ledger/index.ts';
+import { readConnector, type VolumeSetting } from '../connector.ts';
+import type { OpenedArchive } from '../opened-archive.ts';
+import { type Owner, ownerOf } from '../owner.ts';
+import { Reserve } from '../reserve.ts';
+import { VolumeSet } from '../segment/volume-set.ts';
+import { NamedSnapshots } from '../stream/named-snapshots.ts';
+import { CATALOG_DIRECTORY } from './catalog-soundness.ts';
+import { pendingSwaps } from './segment-swap.ts';
+
+export type OpenSegmentState = Pick<Segment, 'name' | 'volume' | 'bytes' | 'records'> & {
+  readonly state: 'open' | 'sealing';
+  /** The lease under which it is written. Undefined: the process that owns the archive writes it. */
+  readonly lease: string | undefined;
+  /** Bytes in the volume after those that are committed. Undefined: the volume or the object cannot be reached. */
+  readonly uncommittedBytes: number | undefined;
+};
+
+/** Something that will be removed, and what it waits for. */
+export type PendingRemoval = {
+  readonly kind: 'deleted records' | 'replaced segment' | 'parts' | 'barred bytes';
+  readonly what: string;
+  readonly bytes: number | undefined;
+  readonly waitsFor: 'compaction' | 'snapshot' | 'volume' | 'grace' | 'sealing' | 'next change';
+  /** The snapshot, volume or segment that it waits for. */
+  readonly detail: string;
+};
+
+export type CatalogState = {
+  readonly incarnation: number;
+  readonly isAdopting: boolean;
+  readonly leases: readonly LeaseRow[];
+  readonly openSegments: readonly OpenSegmentState[];
+  readonly pending: readonly PendingRemoval[];
+  /** Full records whose content another record holds. Compaction makes revisits of them. */
+  readonly surplusRecords: number;
+};
+
+export type VolumeRoom = {
+  readonly name: string;
+  readonly writable: boolean;
+  readonly freeBytes: number | undefined;
+  readonly totalBytes: number | undefined;
+  /** Why the volume is missing. */
+  readonly failure: PinakesError | undefined;
+};
+
+export type Examination = {
+  readonly time: EpochMs;
+  /** The process that has the archive open, if there is one. */
+  readonly owner: Owner | undefined;
+  /** Undefined: it is not made yet, the owner is another process, or it cannot be read for the reason in `refusal`. */
+  readonly catalog: CatalogState | undefined;
+  /** Why the catalog cannot be read, or takes no changes. */
+  readonly refusal: PinakesError | undefined;
+  readonly volumes: readonly VolumeRoom[];
+  /** The reserve of the archive's own disk, and what is free beside it. */
+  readonly reserve: { readonly bytes: number; readonly freeBytes: number | undefined };
+};
+
+/** Reports on an archive that this process has open. */
+export async function examineOpened(archive: OpenedArchive): Promise<Examination> {
+  const { catalog, directory, volumes, clock } = archive;
+  const room = await examineRoom(directory, archive.connector.volumes, volumes, clock());
+  return { ...room, catalog: await examineCatalog(archive, room.volumes), refusal: catalog.refusal };
+}
+
+/** Reports on an archive that this process does not have open. */
+export async function examineClosed(directory: string, now: EpochMs): Promise<Examination> {
+  const settings = (await readConnector(directory)).volumes;
+  const volumes = await VolumeSet.open(
+    directory,
+    settings.map((setting) => ({ ...setting, writable: false })),
+  );
+  try {
+    const room = await examineRoom(directory, settings, volumes, now);
+    try {
+      return { ...room, catalog: await examineClosedCatalog(directory, volumes, room.volumes), refusal: undefined };
+    } catch (error) {
+      if (!(error instanceof PinakesError)) throw error;
+      const isOwned = error.code === 'CATALOG_LOCKED' && room.owner !== undefined;
+      return { ...room, catalog: undefined, refusal: isOwned ? undefined : error };
+    }
+  } finally {
+    await volumes.close();
+  }
+}
+
+async function examineClosedCatalog(
+  directory: string,
+  volumes: VolumeSet,
+  rooms: readonly VolumeRoom[],
+): Promise<CatalogState | undefined> {
+  const path = join(directory, CATALOG_DIRECTORY);
+  const isMade = await stat(path).then(
+    () => true,
+    () => false,
+  );
+  // Opening it would make an empty one.
+  if (!isMade) return undefined;
+  const catalog = await openLevelCatalog(path);
+  try {
+    const snapshots = new NamedSnapshots(directory);
+    await snapshots.load();
+    return await examineCatalog({ catalog, volumes, snapshots }, rooms);
+  } finally {
+    await catalog.close();
+  }
+}
+
+async function examineRoom(
+  directory: string,
+  settings: readonly VolumeSetting[],
+  volumes: VolumeSet,
+  time: EpochMs,
+): Promise<Pick<Examination, 'time' | 'owner' | 'volumes' | 'reserve'>> {
+  const rooms: VolumeRoom[] = [];
+  for (const { name, writable } of settings) {
+    let failure = volumes.failureOf(name);
+    const space = await volumes
+      .find(name)
+      ?.space()
+      .catch((error: PinakesError) => {
+        failure = error;
+        return undefined;
+      });
+    rooms.push({ name, writable, freeBytes: space?.freeBytes, totalBytes: space?.totalBytes, failure });
+  }
+  const reserve = await new Reserve(directory).state();
+  return { time, owner: await ownerOf(directory), volumes: rooms, reserve };
+}
+
+type OpenCatalog = Pick<OpenedArchive, 'catalog' | 'volumes' | 'snapshots'>;
+
+async function examineCatalog(archive: OpenCatalog, rooms: readonly VolumeRoom[]): Promise<CatalogState> {
+  const { catalog, volumes } = archive;
+  const segments = await catalog.segments();
+  let surplusRecords = 0;
+  for (const { number } of segments) surplusRecords += (await catalog.surplusRecords(number)).length;
+  return {
+    incarnation: await catalog.incarnation(),
+    isAdopting: await catalog.isAdopting(),
+    leases: await catalog.leases(),
+    openSegments: await openSegmentsOf(segments, volumes),
+    pending: [...(await pendingNotes(catalog)), ...deletedRecords(archive, segments, rooms)],
+    surplusRecords,
+  };
+}
+
+async function openSegmentsOf(segments: readonly Segment[], volumes: VolumeSet): Promise<OpenSegmentState[]> {
+  const open: OpenSegmentState[] = [];
+  for (const { name, volume, bytes, records, state, lease } of segments) {
+    if (state === 'sealed') continue;
+    // A missing volume is reported with the volumes.
+    const [info] =
+      (await volumes
+        .find(volume)
+        ?.stat([name])
+        .catch(() => [])) ?? [];
+    const uncommittedBytes = info && info.bytes - bytes;
+    open.push({ name, volume, bytes, records, state, lease: lease?.name, uncommittedBytes });
+  }
+  return open;
+}
+
+/** What the notes of the catalog say about bytes that are to be removed. */
+async function pendingNotes(catalog: OpenCatalog['catalog']): Promise<PendingRemoval[]> {
+  const pending: PendingRemoval[] = [];
+  for (const [by, old] of await pendingSwaps(catalog))
+    pending.push({ kind: 'replaced segment', what: old, bytes: undefined, waitsFor: 'next change', detail: by });
+  for (const note of Object.keys(await catalog.notes(SEALED_NOTE))) {
+    const what = note.slice(SEALED_NOTE.length);
+    pending.push({ kind: 'parts', what, bytes: undefined, waitsFor: 'grace', detail: what });
+  }
+  for (const note of Object.keys(await catalog.notes(SEAL_NOTE))) {
+    const what = note.slice(SEAL_NOTE.length);
+    pending.push({ kind: 'barred bytes', what, bytes: undefined, waitsFor: 'sealing', detail: what });
+  }
+  return pending;
+}
+
+/** The deleted records of each segment. */
+function deletedRecords(
+  { snapshots }: OpenCatalog,
+  segments: readonly Segment[],
+  rooms: readonly VolumeRoom[],
+): PendingRemoval[] {
+  const missing = rooms.find(({ failure }) => failure);
+  const readOnly = new Set(rooms.flatMap(({ name, writable }) => (writable ? [] : [name])));
+  const reasonOf = (segment: Segment): Pick<PendingRemoval, 'waitsFor' | 'detail'> => {
+    if (missing) return { waitsFor: 'volume', detail: missing.name };
+    if (snapshots.damage) return { waitsFor: 'snapshot', detail: 'the damaged list of snapshots' };
+    const snapshot = snapshots.keeperOf(segment);
+    if (snapshot !== undefined) return { waitsFor: 'snapshot', detail: `the snapshot ${snapshot}` };
+    if (readOnly.has(segment.volume)) return { waitsFor: 'volume', detail: segment.volume };
+    return { waitsFor: 'compaction', detail: segment.name };
+  };
+  return segments
+    .filter(({ deadBytes }) => deadBytes > 0)
+    .map((segment) => ({
+      kind: 'deleted records',
+      what: segment.name,
+      bytes: segment.deadBytes,
+      ...reasonOf(segment),
+    }));
+}
