@@ -79,7 +79,7 @@ test('removals that wait for the same are one hint', () => {
       '1 segment holds deleted records and is kept by the snapshot spring',
       '1 segment holds deleted records and is kept by the snapshot autumn',
       '1 segment holds deleted records and waits for the volume disk2, which is missing or read-only',
-      'the parts of 1 segment are kept for readers that began before it was sealed',
+      'bytes of 1 segment are kept for readers that began earlier',
       'a takedown waits until 1 segment is sealed',
       '1 segment replaced by an interrupted compaction is still there',
     ],

@@ -99,10 +99,7 @@ function adviceOnPending(group: readonly PendingRemoval[]): [message: string, ad
         'Bring the volume back, or make it writable with `pinakes volume set`. Then run `pinakes compact`.',
       ];
     case 'grace':
-      return [
-        `the parts of ${segments} are kept for readers that began before ${isOne ? 'it was' : 'they were'} sealed`,
-        '',
-      ];
+      return [`bytes of ${segments} are kept for readers that began earlier`, ''];
     case 'sealing':
       return [
         `a takedown waits until ${segments} ${isOne ? 'is' : 'are'} sealed`,

@@ -10,7 +10,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type EpochMs, PinakesError } from '../../base/index.ts';
 import { type LeaseRow, openLevelCatalog, type Segment } from '../../catalog/index.ts';
-import { SEAL_NOTE, SEALED_NOTE } from '../../ledger/index.ts';
+import { pendingSwaps as ledgerSwaps, pendingRemovals, SEAL_NOTE, SEALED_NOTE } from '../../ledger/index.ts';
 import { readConnector, type VolumeSetting } from '../connector.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { type Owner, ownerOf } from '../owner.ts';
@@ -180,6 +180,11 @@ async function pendingNotes(catalog: OpenCatalog['catalog']): Promise<PendingRem
   const pending: PendingRemoval[] = [];
   for (const [by, old] of await pendingSwaps(catalog))
     pending.push({ kind: 'replaced segment', what: old, bytes: undefined, waitsFor: 'next change', detail: by });
+  for (const [by, olds] of await ledgerSwaps(catalog))
+    for (const what of olds)
+      pending.push({ kind: 'replaced segment', what, bytes: undefined, waitsFor: 'next change', detail: by });
+  for (const [what, { by }] of await pendingRemovals(catalog))
+    pending.push({ kind: 'replaced segment', what, bytes: undefined, waitsFor: 'grace', detail: by });
   for (const note of Object.keys(await catalog.notes(SEALED_NOTE))) {
     const what = note.slice(SEALED_NOTE.length);
     pending.push({ kind: 'parts', what, bytes: undefined, waitsFor: 'grace', detail: what });

@@ -24,6 +24,7 @@
 import { type Clock, PinakesError } from '../../base/index.ts';
 import type { CommitGroup, CommitOutcome, Lease, Segment, SharedCatalog } from '../../catalog/index.ts';
 import { type AskAgain, askAgain } from '../ask-again.ts';
+import { commitCounted, countersOf } from '../counters.ts';
 import { compactionLease } from '../lease.ts';
 import { formatReplacedNote, replacedNoteName } from '../replaced-notes.ts';
 import { RUNS_NOTE } from '../runs.ts';
@@ -59,7 +60,7 @@ export type SwapOptions = {
 };
 
 /** What the catalog says of an object that is to be removed. */
-type Removal = {
+export type Removal = {
   readonly by: string;
   /** The volume of the old segment. */
   readonly volume: string;
@@ -129,9 +130,7 @@ export class Swaps {
   async removeReplaced(): Promise<number> {
     const { catalog, volume, clock, graceMs } = this.#options;
     let left = 0;
-    for (const [note, text] of Object.entries(await catalog.notes(REPLACED_NOTE))) {
-      const old = note.slice(REPLACED_NOTE.length);
-      const removal = JSON.parse(text) as Removal;
+    for (const [old, removal] of await pendingRemovals(catalog)) {
       if (removal.volume !== volume) continue;
       await this.#note(old, removal);
       if (clock() < removal.at + graceMs) left++;
@@ -204,6 +203,7 @@ export class Swaps {
         ...replaced.map(({ name }) => RUNS_NOTE + name),
       ],
     });
+    for (const { name } of replaced) countersOf(catalog).note('removedSegments', name);
     for (const [name, removal] of removals) await this.#note(name, removal);
     return row;
   }
@@ -278,7 +278,7 @@ export class Swaps {
 
   #ask(group: CommitGroup): Promise<CommitOutcome> {
     const { catalog, lease, again } = this.#options;
-    return askAgain(() => catalog.commit({ ...group, lease }), again);
+    return askAgain(() => commitCounted(catalog, { ...group, lease }), again);
   }
 }
 
@@ -286,6 +286,12 @@ export class Swaps {
 export async function pendingSwaps(catalog: Pick<SharedCatalog, 'notes'>): Promise<Map<string, readonly string[]>> {
   const notes = Object.entries(await catalog.notes(SWAPPING_NOTE));
   return new Map(notes.map(([note, text]) => [note.slice(SWAPPING_NOTE.length), JSON.parse(text) as string[]]));
+}
+
+/** The replaced segments whose objects are not removed yet, by name. */
+export async function pendingRemovals(catalog: Pick<SharedCatalog, 'notes'>): Promise<Map<string, Removal>> {
+  const notes = Object.entries(await catalog.notes(REPLACED_NOTE));
+  return new Map(notes.map(([note, text]) => [note.slice(REPLACED_NOTE.length), JSON.parse(text) as Removal]));
 }
 
 /** A change of a sealed segment that only checks that it is there. */
