@@ -457,7 +457,7 @@ export class Archive implements CaptureReader {
   async flush(): Promise<void> {
     await this.#store.drain();
     await this.#opened.idle();
-    await this.#opened.catalog.write({ durable: true });
+    await this.#opened.catalog.commit({ durable: true });
   }
 
   /** Publishes the address of a server that has this archive open. `undefined` withdraws the address. */

@@ -1,48 +1,42 @@
 /**
  * Collections by name and number. The segments are the truth: the first part of a segment name is its collection. The
- * numbers belong to the catalog, which keeps them in its notes.
+ * numbers belong to the catalog, which deals them and keeps them in its notes.
  */
 import { PinakesError } from '../base/index.ts';
-import type { Catalog } from '../catalog/index.ts';
+import type { SharedCatalog } from '../catalog/index.ts';
 
 const NOTE_PREFIX = 'collection:';
 
 /** Allowed names of collections and snapshots. They can be used in a path and in a URL without escapes. */
 export const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
+/** The parts of a catalog that know collections. */
+type CollectionRows = Pick<SharedCatalog, 'notes' | 'collectionNumber'>;
+
 export class Collections {
-  readonly #catalog: Catalog;
+  readonly #catalog: CollectionRows;
   readonly #numbers = new Map<string, number>();
   readonly #names = new Map<number, string>();
-  #lastNumber = 0;
 
-  constructor(catalog: Catalog) {
+  constructor(catalog: CollectionRows) {
     this.#catalog = catalog;
   }
 
   async load(): Promise<void> {
     this.#numbers.clear();
     this.#names.clear();
-    this.#lastNumber = 0;
     for (const [note, value] of Object.entries(await this.#catalog.notes(NOTE_PREFIX))) {
       this.#remember(note.slice(NOTE_PREFIX.length), Number(value));
     }
   }
 
-  /** The number of a collection. A new collection gets a new number. */
+  /** The number of a collection, which never changes. A new collection gets a new number. */
   async number(name: string): Promise<number> {
     const known = this.#numbers.get(name);
     if (known !== undefined) return known;
     this.check(name);
-    const number = this.#lastNumber + 1;
-    // Remembered before it is written, so that two calls at the same time never give one number to different names.
+    const number = await this.#catalog.collectionNumber(name);
     this.#remember(name, number);
-    try {
-      await this.#catalog.write({ putNotes: { [NOTE_PREFIX + name]: String(number) } });
-    } catch (error) {
-      this.#numbers.delete(name);
-      throw error;
-    }
     return number;
   }
 
@@ -74,6 +68,5 @@ export class Collections {
   #remember(name: string, number: number): void {
     this.#numbers.set(name, number);
     this.#names.set(number, name);
-    this.#lastNumber = Math.max(this.#lastNumber, number);
   }
 }

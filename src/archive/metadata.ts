@@ -1,5 +1,6 @@
 /** Metadata records: data of a collection that is not a capture, such as the report of a crawl. */
 import { type EpochMs, formatW3cDate } from '../base/index.ts';
+import { commitUntilTaken } from '../ledger/index.ts';
 import { MemberEncoder, recordParts } from '../warc/index.ts';
 import type { OpenedArchive } from './opened-archive.ts';
 import { volumeChoice } from './segment/volume-choice.ts';
@@ -31,9 +32,11 @@ export async function storeMetadata(
     const collection = await archive.collections.number(collectionName);
     const volume = options.volume ?? (await volumeChoice(archive.volumes))(new Uint8Array(32));
     try {
-      const open = await archive.segmentWriter.openFor({ collection, collectionName, volume, coding: 'gzip' });
-      archive.segmentWriter.append(open, member);
-      await archive.commit(archive.newDraft());
+      await commitUntilTaken(async () => {
+        const open = await archive.segmentWriter.openFor({ collection, collectionName, volume, coding: 'gzip' });
+        archive.segmentWriter.append(open, member);
+        return archive.commit(archive.newDraft());
+      });
     } catch (error) {
       await archive.segmentWriter.rollBack();
       throw error;

@@ -5,10 +5,18 @@
  * Changes run one at a time, through `exclusive`. Reading does not wait for them.
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, Exclusive, type Finding, type IdSource, type PinakesError } from '../base/index.ts';
-import { type Catalog, openLevelCatalog, type Segment, type SharedCatalog } from '../catalog/index.ts';
-import { countersOf } from '../ledger/index.ts';
+import {
+  type Catalog,
+  type CommitGroup,
+  type CommitOutcome,
+  openLevelCatalog,
+  type Segment,
+  type SharedCatalog,
+} from '../catalog/index.ts';
+import { commitCounted, countersOf, type SegmentStores, SegmentWriter, type WriteOutcome } from '../ledger/index.ts';
 import { Collections } from './collections.ts';
 import { type Connector, readConnector, writeConnector } from './connector.ts';
 import { CATALOG_DIRECTORY } from './maintain/catalog-soundness.ts';
@@ -19,7 +27,7 @@ import { Reserve } from './reserve.ts';
 import { CatalogDraft } from './revisit/catalog-draft.ts';
 import { ResolutionFilter } from './revisit/resolution-filter.ts';
 import { SegmentRegistry } from './segment/segment-registry.ts';
-import { SegmentWriter } from './segment/segment-writer.ts';
+import { VolumeStores } from './segment/segment-stores.ts';
 import { Tombstones } from './segment/tombstones.ts';
 import { VolumeSet } from './segment/volume-set.ts';
 import { NamedSnapshots } from './stream/named-snapshots.ts';
@@ -70,6 +78,7 @@ export class OpenedArchive {
   readonly catalog: SharedCatalog & Catalog;
   readonly volumes: VolumeSet;
   readonly segmentRegistry: SegmentRegistry;
+  readonly stores: SegmentStores;
   readonly segmentWriter: SegmentWriter;
   readonly access: RecordAccess;
   readonly retrieval: Retrieval;
@@ -104,13 +113,19 @@ export class OpenedArchive {
     this.#reserve = reserve;
     this.#onFinding = options.onFinding;
     this.segmentRegistry = new SegmentRegistry(clock);
+    this.stores = new VolumeStores(volumes);
     this.segmentWriter = new SegmentWriter({
-      registry: this.segmentRegistry,
-      volumes,
-      policies: connector.policies,
+      catalog,
+      stores: this.stores,
+      // Tombstones without a segment would delete records of a new segment.
+      hasFileOf: (name) => this.tombstones.has(name),
+      lease: undefined,
       clock,
       newId,
       software: software ?? 'pinakes',
+      host: hostname(),
+      segmentBytesMax: connector.policies.segmentBytesMax,
+      graceMs: 0,
     });
     this.access = new RecordAccess(volumes, this.segmentRegistry, catalog, fingerprint);
     this.retrieval = new Retrieval(catalog, this.access, fingerprint);
@@ -182,22 +197,23 @@ export class OpenedArchive {
     });
   }
 
-  /** Makes the appended records durable, then writes the draft to the catalog (I1, I2). */
-  async commit(draft: CatalogDraft): Promise<void> {
+  /** Makes the appended records durable, then commits the draft (I1, I2). Takes back the records of a refused draft. */
+  async commit(draft: CatalogDraft): Promise<WriteOutcome> {
     this.#assertTaking();
-    const segments = await this.segmentWriter.sync();
-    for (const segment of segments) draft.putSegment(segment);
-    try {
-      await this.catalog.write(draft.batch());
-    } catch (error) {
-      // The catalog may have written the batch all the same. The next opening finds out whether it did.
-      this.segmentWriter.abandon(segments);
-      throw error;
-    }
-    this.segmentWriter.settle(segments);
-    // The change is complete at this point. If this write fails, the next opening catalogues the sealed state.
-    const sealed = await this.segmentWriter.sealFull();
-    if (sealed.length > 0) await this.catalog.write({ putSegments: sealed }).catch(() => {});
+    const grown = this.segmentWriter.dirty();
+    const outcome = await this.segmentWriter.commit(draft.group());
+    if (outcome.kind === 'committed') {
+      for (const { segment } of grown) this.segmentRegistry.grow(segment);
+      // The change is complete at this point. A segment that cannot be sealed now is sealed by the next opening.
+      for (const segment of await this.segmentWriter.sealFull()) this.segmentRegistry.grow(segment);
+    } else if (outcome.kind !== 'fenced' && outcome.kind !== 'unknown') await this.segmentWriter.rollBack();
+    return outcome;
+  }
+
+  /** Commits changes that come without records. */
+  async commitGroup(group: CommitGroup): Promise<CommitOutcome> {
+    this.#assertTaking();
+    return commitCounted(this.catalog, group);
   }
 
   /** Why the archive is closed, or is being closed. Undefined while it is open. */
@@ -257,6 +273,7 @@ export class OpenedArchive {
   async close(reason: PinakesError): Promise<void> {
     this.#closed = reason;
     await this.idle();
+    await this.segmentWriter.dropEmpty();
     await this.volumes.close();
     this.access.close();
     // The owner file belongs to this process only while it holds the lock of the catalog.

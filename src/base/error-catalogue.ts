@@ -81,6 +81,10 @@ export const ERROR_CATALOGUE = {
     'the archive.yaml of the archive cannot be understood',
     'Correct the file; docs/storage.md describes it.',
   ),
+  CONTENT_BARRED: entry(
+    'a takedown bars this content or address from the archive',
+    'Leave it out. A takedown is for good: nothing that it names can be stored again.',
+  ),
   CONTENT_KEY_INVALID: entry(
     'this is no content key',
     'A content key looks like main:sha256:9f86d081..., as `pinakes put` prints it.',

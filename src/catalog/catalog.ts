@@ -174,7 +174,12 @@ export type NewBlock = Pick<Block, 'key' | 'size' | 'holder'> & { readonly isSpa
  * of its marks was deleted (C5). A revisit of another crawler has two marks, one without its content, since the content
  * may not have been known when the revisit was deleted.
  */
-export type NewCapture = { readonly capture: Capture; readonly marks?: readonly Mark[] | undefined };
+export type NewCapture = {
+  readonly capture: Capture;
+  readonly marks?: readonly Mark[] | undefined;
+  /** The archive may have the capture already, as a file that is used in place may: only deletions are checked. */
+  readonly mayRepeat?: boolean;
+};
 
 /** A record whose capture was deleted and that is still in its segment. */
 export type DeadRecord = { readonly offset: number; readonly length: number; readonly block: BlockKey | undefined };
@@ -214,7 +219,7 @@ export type CommitGroup = {
   readonly lease?: Lease | undefined;
   /**
    * The number of batches when the caller made its look-ups. If the catalog has made no other commit since, what it
-   * answered still holds, and a catalog may skip the checks of referents, marks, bars and deletions.
+   * answered still holds, and a catalog need not check the referents, nor that it does not have the captures.
    */
   readonly seen?: number | undefined;
   readonly segments?: readonly SegmentChange[];

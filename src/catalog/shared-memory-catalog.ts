@@ -291,7 +291,10 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
     if (stale.length > 0) return { kind: 'stale', blocks: stale.map(({ key }) => key) };
     const moved = indexesOf(deletions, ({ capture }) => !isStillThere(this.contents, capture));
     if (moved.length > 0) return { kind: 'moved', captures: moved };
-    const known = indexesOf(captures, ({ capture, marks }) => marks !== undefined && this.#isKnown(capture));
+    const known = indexesOf(
+      captures,
+      ({ capture, marks, mayRepeat }) => marks !== undefined && !mayRepeat && this.#isKnown(capture),
+    );
     const deleted = indexesOf(captures, ({ marks }) => this.#isDeleted(marks));
     if (known.length + deleted.length > 0) return { kind: 'known', captures: known, deleted };
     const barred = indexesOf(captures, ({ capture }) => isBarred(this.contents, capture));

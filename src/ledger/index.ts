@@ -6,8 +6,9 @@
 export type { AdoptingOptions } from './adopt-records.ts';
 export { AppendingStore } from './appending-store.ts';
 export { type AskAgain, askAgain, isRetryable } from './ask-again.ts';
+export * from './commit/commit.ts';
+export * from './commit/decide.ts';
 export * from './counters.ts';
-export * from './decide.ts';
 export * from './delete.ts';
 export * from './deletion-record.ts';
 export * from './heal.ts';

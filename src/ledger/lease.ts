@@ -23,6 +23,14 @@ export const COLLECTION_LEASE = 'collection';
 /** What the names of the leases of compactions begin with. */
 export const COMPACTION_LEASES = 'compaction:';
 
+/**
+ * What warcinfo records name where one process owns the catalog. The lock of the catalog is the lease, so it does not
+ * end by time, and the catalog has no row for it: commits and segments are without a lease.
+ */
+export function ownerLease(incarnation: number): Lease {
+  return { name: 'owner', epoch: 1, incarnation };
+}
+
 /** The lease of the process that compacts a volume. */
 export function compactionLease(volume: string): string {
   return COMPACTION_LEASES + volume;

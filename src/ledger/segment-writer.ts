@@ -16,7 +16,16 @@
  * An append or a sync that fails throws; then nothing was stored, and the caller rolls back as well. What was put
  * meanwhile is never committed, so that the next attempt may have other bytes.
  */
-import { assert, type Clock, concat, formatW3cDate, type IdSource, PinakesError } from '../base/index.ts';
+import {
+  assert,
+  type Clock,
+  concat,
+  digestOf,
+  formatW3cDate,
+  type IdSource,
+  PinakesError,
+  toHex,
+} from '../base/index.ts';
 import type {
   CommitGroup,
   CommitOutcome,
@@ -27,8 +36,9 @@ import type {
   SharedCatalog,
 } from '../catalog/index.ts';
 import { type Field, MemberEncoder, recordParts, warcFields } from '../warc/index.ts';
-import { type AskAgain, askAgain, isRetryable } from './ask-again.ts';
+import { type AskAgain, askAgain } from './ask-again.ts';
 import { commitCounted, countersOf } from './counters.ts';
+import { ownerLease } from './lease.ts';
 import { OpenSegment, type SegmentKind } from './open-segment.ts';
 import { sealSegment } from './seal.ts';
 import { segmentName } from './segment-name.ts';
@@ -43,6 +53,8 @@ const SERIALS_MAX = 100_000;
 export type SegmentWriterOptions = {
   readonly catalog: SharedCatalog;
   readonly stores: Pick<SegmentStores, 'get' | 'available'>;
+  /** Whether there is a file that belongs to a segment of this name, besides its own object. */
+  readonly hasFileOf?: ((name: string) => Promise<boolean>) | undefined;
   /** Undefined: this process owns an embedded catalog, and its lease is the lock of the catalog. */
   readonly lease: Lease | undefined;
   readonly clock: Clock;
@@ -110,10 +122,15 @@ export class SegmentWriter {
    * Lists a segment and appends its warcinfo record. `openFor` does not return this segment, and `commit` does not move
    * it: see `changeOf`.
    */
-  async begin(kind: SegmentKind, replaces: readonly string[] = []): Promise<OpenSegment> {
-    const { stores, clock, newId, software, lease, firstAttempt = 1 } = this.#options;
+  async begin(
+    kind: SegmentKind,
+    replaces: readonly string[] = [],
+    fields: readonly Field[] = [],
+  ): Promise<OpenSegment> {
+    const { catalog, stores, clock, newId, software, firstAttempt = 1 } = this.#options;
     const store = stores.get(kind.volume);
     const now = clock();
+    const lease = this.#options.lease ?? ownerLease(await catalog.incarnation());
     const row = await this.#list(kind, now);
     await store.begin(row.name);
     const open = new OpenSegment(row, kind, store, firstAttempt);
@@ -123,6 +140,7 @@ export class SegmentWriter {
       { name: 'format', value: 'WARC File Format 1.1' },
       { name: 'isPartOf', value: kind.collectionName },
       ...formatOrigin({ lease, sequence: row.sequence, replaces }),
+      ...fields,
     ];
     const record = {
       type: 'warcinfo',
@@ -160,7 +178,7 @@ export class SegmentWriter {
       const found = await store.find(name).catch(() => undefined);
       if (found && (found.object || found.parts.length > 0)) return true;
     }
-    return false;
+    return (await this.#options.hasFileOf?.(name)) ?? false;
   }
 
   /** Appends a whole member, or a run of them, to a segment. Its place is known at once, but it is not durable yet. */
@@ -193,6 +211,11 @@ export class SegmentWriter {
     if (part) open.fresh.push(part);
   }
 
+  /** Whether records are appended to this segment, so that it may be longer than in the catalog. */
+  isWriting({ number }: Pick<Segment, 'number'>): boolean {
+    return [...this.#full, ...this.#open.values()].some(({ segment }) => segment.number === number);
+  }
+
   dirty(): OpenSegment[] {
     return [...this.#full, ...this.#open.values()].filter((open) => open.isDirty);
   }
@@ -223,13 +246,17 @@ export class SegmentWriter {
     let outcome: CommitOutcome;
     let tries = 0;
     try {
-      outcome = await askAgain((tried) => {
-        tries = tried;
-        return commitCounted(catalog, whole);
-      }, again);
+      outcome = await askAgain(
+        (tried) => {
+          tries = tried;
+          return commitCounted(catalog, whole);
+          // An embedded catalog that failed is not asked again: the next opening finds out what it has.
+        },
+        lease ? again : { tries: 1 },
+      );
     } catch (error) {
-      if (!isRetryable(error)) throw error;
       this.abandon(grown);
+      if (!(error instanceof PinakesError)) throw error;
       return { kind: 'unknown', error };
     }
     if (outcome.kind === 'committed') for (const [index, open] of grown.entries()) settle(open, changes[index]!, id);
@@ -325,6 +352,12 @@ export class SegmentWriter {
     }
   }
 
+  /** Forgets all open segments, for a rebuild. */
+  reset(): void {
+    this.#full = [];
+    this.#open.clear();
+  }
+
   /** Goes on with a segment that the former owner of an embedded catalog left open and that was healed (P1). */
   resume(segment: Segment, kind: SegmentKind): void {
     const { stores, firstAttempt = 1 } = this.#options;
@@ -357,14 +390,15 @@ function commitId(grown: readonly OpenSegment[], hasLease: boolean): string | un
   return last.fresh.at(-1)?.name ?? (hasLease ? `${last.segment.name} ${last.position} ${last.attempt}` : undefined);
 }
 
-const dictionaryIds = new WeakMap<Uint8Array, number>();
-let dictionaries = 0;
+const dictionaryIds = new WeakMap<Uint8Array, string>();
 
-function dictionaryId(dictionary: Uint8Array): number {
+/** Equal dictionaries have the same id. */
+function dictionaryId(dictionary: Uint8Array): string {
   const known = dictionaryIds.get(dictionary);
   if (known !== undefined) return known;
-  dictionaryIds.set(dictionary, ++dictionaries);
-  return dictionaries;
+  const id = toHex(digestOf('sha256', dictionary).bytes);
+  dictionaryIds.set(dictionary, id);
+  return id;
 }
 
 function kindId({ collection, volume, coding, dictionary, stem = '', folder = '' }: SegmentKind): string {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
-import type { BlockKey, CommitOutcome, Lease, Segment, SharedCatalog } from '../../src/catalog/index.ts';
+import type { BlockKey, Capture, CommitOutcome, Lease, Segment, SharedCatalog } from '../../src/catalog/index.ts';
 import { all, capture } from './catalog-fixture.ts';
 
 const WRITERS = 8;
@@ -140,6 +140,29 @@ export function manyWriters(name: string, open: () => Promise<SharedCatalog>): v
       assert.deepEqual(await catalog.segmentByName('a'), again);
       assert.deepEqual(await catalog.segment(other!.number), other);
       assert.equal(await catalog.segment(first.number), undefined);
+    });
+
+    behaviour('C5: a capture that may repeat is refused only when it was deleted', async (catalog) => {
+      const [gone, other] = [new Uint8Array(16).fill(7), new Uint8Array(16).fill(8)];
+      const wanted = capture('http://a.com/');
+      const again = { ...wanted, place: { ...wanted.place, offset: wanted.place.offset + 1 } };
+      const enter = (entry: Capture, mark: Uint8Array, mayRepeat: boolean) =>
+        catalog.commit({ captures: [{ capture: entry, marks: [mark], mayRepeat }] });
+      const committed = { kind: 'committed', lost: [], freed: 0 };
+      assert.deepEqual(await enter(wanted, other, false), committed);
+      assert.deepEqual(await enter(again, other, false), { kind: 'known', captures: [0], deleted: [] });
+      assert.deepEqual(await enter(again, other, true), committed);
+      assert.equal((await all(catalog.captures({}))).length, 2);
+      await catalog.commit({ deletedMarks: [gone] });
+      const another = capture('http://b.com/');
+      assert.deepEqual(await enter(another, gone, true), { kind: 'known', captures: [], deleted: [0] });
+      const seen = catalog.batches;
+      const entry = { capture: another, marks: [gone] };
+      assert.deepEqual(await catalog.commit({ seen, captures: [entry] }), {
+        kind: 'known',
+        captures: [],
+        deleted: [0],
+      });
     });
 
     behaviour('a group that was made before another commit is still checked', async (catalog) => {

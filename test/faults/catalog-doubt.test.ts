@@ -8,7 +8,14 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Archive, createArchive, openArchive } from '../../src/archive/index.ts';
 import { PinakesError } from '../../src/base/index.ts';
-import { type Catalog, type CatalogBatch, openLevelCatalog, SharedMemoryCatalog } from '../../src/catalog/index.ts';
+import {
+  type Catalog,
+  type CatalogBatch,
+  type CommitGroup,
+  type CommitOutcome,
+  openLevelCatalog,
+  SharedMemoryCatalog,
+} from '../../src/catalog/index.ts';
 import { catalogOf, volumesOf } from '../archive/opened-parts.ts';
 import {
   allCaptures,
@@ -46,6 +53,16 @@ class DoubtfulCatalog extends SharedMemoryCatalog {
 
   override async write(batch: CatalogBatch): Promise<void> {
     await super.write(batch);
+    this.#fail();
+  }
+
+  override async commit(group: CommitGroup): Promise<CommitOutcome> {
+    const outcome = await super.commit(group);
+    this.#fail();
+    return outcome;
+  }
+
+  #fail(): void {
     if (this.isFailing) throw new PinakesError('DEVICE_FAILED', { where: 'catalog' });
   }
 }

@@ -147,8 +147,9 @@ test('an empty segment is not reported as missing after an interrupted removal',
   const path = join(directory, 'second');
   await mkdir(join(path, 'default'), { recursive: true });
   await writeFile(join(path, 'default/begun.warc.gz.open'), '');
-  const write = catalog.write.bind(catalog);
-  catalog.write = (batch) => (batch.removeSegments?.length ? Promise.reject(new Error('killed')) : write(batch));
+  const commit = catalog.commit.bind(catalog);
+  catalog.commit = (group) =>
+    group.segments?.some(({ to }) => !to) ? Promise.reject(new Error('killed')) : commit(group);
   await assert.rejects(archive.addVolume({ name: 'second', path }), /killed/);
   await archive.close();
   const findings: Finding[] = [];

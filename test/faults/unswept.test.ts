@@ -30,8 +30,8 @@ test('I6 Deleted means gone: a deleted content stays gone when the opening that 
   await archive.close();
   await dropCatalog(directory);
   const catalog = await openLevelCatalog(join(directory, 'catalog'));
-  const write = catalog.write.bind(catalog);
-  catalog.write = (batch) => (batch.removeBlocks?.length ? Promise.reject(new Error('killed')) : write(batch));
+  const commit = catalog.commit.bind(catalog);
+  catalog.commit = (group) => (group.sweep?.length ? Promise.reject(new Error('killed')) : commit(group));
   await assert.rejects(openArchive(directory, { ...trialOptions({ seed: 2 }), catalog }), /killed/);
 
   const again = await openArchive(directory, trialOptions({ seed: 3 }));

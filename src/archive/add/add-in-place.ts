@@ -13,7 +13,14 @@ import { createHash } from 'node:crypto';
 import { basename, resolve } from 'node:path';
 import { type Finding, fileError, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
-import { ARCHIVE_FIELDS, isUndated, type RecordFacts, ScanFacts } from '../../ledger/index.ts';
+import {
+  ARCHIVE_FIELDS,
+  commitUntilTaken,
+  isUndated,
+  LeftOut,
+  type RecordFacts,
+  ScanFacts,
+} from '../../ledger/index.ts';
 import type { LinkedVolume } from '../../volume/index.ts';
 import {
   notArchiveFile,
@@ -25,6 +32,8 @@ import {
 } from '../../warc/index.ts';
 import { inSegment } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
+import type { CatalogDraft } from '../revisit/catalog-draft.ts';
+import { changeSegment, listedSegment, unlistSegment } from '../segment/listed-segment.ts';
 import { OddCounter } from '../segment/odd-records.ts';
 import { Registrar } from '../write/registrar.ts';
 import { workersFor } from './add-input.ts';
@@ -69,7 +78,10 @@ async function enterFiles(
       // A missing volume may have tombstones of the file's captures, so the file is not entered again.
       const isReadAgain = damage === HAS_GAP && archive.volumes.failures().length === 0;
       if (linked.isNew || isReadAgain)
-        entries.set(file, new LinkedEntry(archive, volume, linked.segment, report, isReadAgain));
+        entries.set(
+          file,
+          new LinkedEntry(archive, volume, linked.segment, report, { isAgain: isReadAgain, again: options.again }),
+        );
       else if (damage !== undefined) reportedAgain.push(file);
       else report.filesKnown++;
     } catch (error) {
@@ -123,11 +135,15 @@ async function linkFile(
     return { segment: known, isNew: false };
   }
   await assertLinkable(file);
-  await volume.link(file, name);
-  const number = archive.segmentRegistry.takeNumber();
-  const empty = { bytes: 0, records: 0, deadBytes: 0 };
+  const segment = await listedSegment(archive, { volume: volume.name, name, collection });
+  try {
+    await volume.link(file, name);
+  } catch (error) {
+    await unlistSegment(archive, segment).catch(() => {});
+    throw error;
+  }
   archive.segmentRegistry.entering.add(name);
-  return { segment: { number, volume: volume.name, name, collection, state: 'sealed', ...empty }, isNew: true };
+  return { segment, isNew: true };
 }
 
 /** One file while it is being entered. */
@@ -138,13 +154,22 @@ class LinkedEntry {
   #segment: Segment;
   /** Whether the file was entered before, except for the parts that the disk could not read. */
   readonly #isAgain: boolean;
+  /** Whether captures that were deleted come back. */
+  readonly #again: boolean;
   #isDamaged = false;
   #hasGap = false;
   /** Whole records so far. */
   #records = 0;
   readonly #odd = new OddCounter();
 
-  constructor(archive: OpenedArchive, volume: LinkedVolume, segment: Segment, report: AddReport, isAgain: boolean) {
+  constructor(
+    archive: OpenedArchive,
+    volume: LinkedVolume,
+    segment: Segment,
+    report: AddReport,
+    { isAgain, again = false }: { isAgain: boolean; again?: boolean | undefined },
+  ) {
+    this.#again = again;
     this.#archive = archive;
     this.#volume = volume;
     this.#segment = segment;
@@ -167,20 +192,57 @@ class LinkedEntry {
   }
 
   async #step(records: readonly RecordFacts[]): Promise<void> {
-    const { catalog, segmentRegistry } = this.#archive;
-    const draft = this.#archive.newDraft();
-    const registrar = new Registrar(catalog, draft, this.#archive.fingerprint, { segment: this.#segment.number });
+    const { segmentRegistry } = this.#archive;
+    const before = { ...this.#report };
+    const leftOut = new LeftOut<RecordFacts>();
+    let entered: readonly RecordFacts[] = [];
+    for (const facts of records) this.#odd.add(facts);
+    this.#records += records.length;
+    const last = records.at(-1)!;
+    const to = this.#grown(last.offset + last.length!);
+    await commitUntilTaken(async (refusal) => {
+      if (refusal) leftOut.add(refusal, entered);
+      Object.assign(this.#report, before);
+      const draft = this.#archive.newDraft();
+      entered = await this.#enter(records, draft, leftOut);
+      draft.changeSegment(this.#segment, to);
+      for (const [name, value] of Object.entries(this.#odd.notes(this.#segment.number))) draft.putNote(name, value);
+      // Written with every step after a gap, so that an interrupted add has the note too.
+      if (this.#hasGap) draft.putNote(DAMAGED_NOTE + this.#segment.name, HAS_GAP);
+      return this.#archive.commitGroup(draft.group());
+    });
+    this.#segment = { ...this.#segment, ...to };
+    segmentRegistry.grow(this.#segment);
+  }
+
+  /** Enters the records in the draft. Returns those with captures, in their order. */
+  async #enter(
+    records: readonly RecordFacts[],
+    draft: CatalogDraft,
+    leftOut: LeftOut<RecordFacts>,
+  ): Promise<readonly RecordFacts[]> {
+    const { catalog, collections, fingerprint } = this.#archive;
+    const { number: segment, collection } = this.#segment;
+    // A record that occurs twice in the files is entered as two captures.
+    const checks = this.#again ? undefined : { collectionName: collections.name(collection), mayRepeat: true };
+    const registrar = new Registrar(catalog, draft, fingerprint, { segment, checks });
     await registrar.prepare(records);
     const dead = this.#isAgain ? await this.#archive.tombstones.read(this.#segment) : new Set<number>();
     for (const facts of records) {
       this.#report.records++;
-      this.#odd.add(facts);
       if (isUndated(facts)) this.#report.undated++;
       if (dead.has(facts.offset)) continue;
+      const place = { segment, offset: facts.offset, length: facts.length! };
+      const why = leftOut.why(facts);
+      if (why) {
+        if (why === 'barred') this.#report.capturesBarred++;
+        else this.#report.capturesDeleted++;
+        draft.addDead(place, undefined);
+        continue;
+      }
       const { kind } = facts;
       const isHeld = kind !== undefined && kind !== 'revisit' && registrar.isHeld(facts);
-      const place = { segment: this.#segment.number, offset: facts.offset, length: facts.length! };
-      const { capture, isKnown } = await registrar.enter(facts, place, this.#segment.collection);
+      const { capture, isKnown } = await registrar.enter(facts, place, collection);
       if (!capture) continue;
       if (isKnown) continue;
       this.#report.captures++;
@@ -189,40 +251,30 @@ class LinkedEntry {
       this.#report.duplicates++;
       this.#report.duplicateBytes += facts.payloadBytes;
     }
-    this.#records += records.length;
-    const last = records.at(-1)!;
-    const segment = await this.#grown(last.offset + last.length!);
-    draft.putSegment(segment);
-    for (const [name, value] of Object.entries(this.#odd.notes(segment.number))) draft.putNote(name, value);
-    // Written with every step after a gap, so that an interrupted add has the note too.
-    if (this.#hasGap) draft.putNote(DAMAGED_NOTE + segment.name, HAS_GAP);
-    await catalog.write(draft.batch());
-    segmentRegistry.put(segment);
-    this.#segment = segment;
+    return registrar.entered;
   }
 
-  /** The segment with a greater length. Captures may have been deleted from the segment since the last step. */
-  async #grown(toBytes: number): Promise<Segment> {
-    const { deadBytes } = (await this.#archive.segmentRegistry.find(this.#segment.number)) ?? this.#segment;
-    const bytes = Math.max(this.#segment.bytes, toBytes);
-    return { ...this.#segment, deadBytes, bytes, records: Math.max(this.#segment.records, this.#records) };
+  /** How the row of the segment changes when its records are entered up to this length. */
+  #grown(toBytes: number) {
+    const { bytes, records } = this.#segment;
+    return { state: 'sealed', bytes: Math.max(bytes, toBytes), records: Math.max(records, this.#records) } as const;
   }
 
   /** Bytes after the last whole record stay in the file, as its writer left them. */
   async finish(): Promise<void> {
     const [info] = await this.#volume.stat([this.#segment.name]);
     await this.#archive.exclusive(async () => {
-      const segment = await this.#grown(info!.bytes);
-      const note = DAMAGED_NOTE + segment.name;
+      const note = DAMAGED_NOTE + this.#segment.name;
       const notes = this.#isDamaged ? { putNotes: { [note]: this.#hasGap ? HAS_GAP : '' } } : { removeNotes: [note] };
-      await this.#archive.catalog.write({ putSegments: [segment], ...notes, durable: true });
-      this.#archive.segmentRegistry.put(segment);
+      this.#segment = await changeSegment(this.#archive, this.#segment, this.#grown(info!.bytes), notes);
     });
   }
 
   /** Removes the link of a file without any entered record: it does not become a segment. */
   async giveUp(): Promise<void> {
-    if (this.#segment.bytes === 0) await this.#volume.unlink([this.#segment.name]);
+    if (this.#segment.bytes > 0) return;
+    await this.#volume.unlink([this.#segment.name]);
+    await unlistSegment(this.#archive, this.#segment);
   }
 }
 

@@ -98,6 +98,8 @@ function joinReports(report: AddReport, other: AddReport): void {
   report.records += other.records;
   report.captures += other.captures;
   report.capturesKnown += other.capturesKnown;
+  report.capturesDeleted += other.capturesDeleted;
+  report.capturesBarred += other.capturesBarred;
   report.duplicates += other.duplicates;
   report.duplicateBytes += other.duplicateBytes;
   report.unresolved += other.unresolved;

@@ -34,6 +34,10 @@ const NO_COUNTS = {
   captures: 0,
   /** Captures that the archive already had. */
   capturesKnown: 0,
+  /** Captures that were left out because they were deleted from the archive. */
+  capturesDeleted: 0,
+  /** Captures that were left out because a takedown bars their content or address. */
+  capturesBarred: 0,
   /** Captures for which only a revisit was written, since the archive had their content. */
   duplicates: 0,
   duplicateBytes: 0,

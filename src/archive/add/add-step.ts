@@ -13,6 +13,8 @@ import {
   DECLARED_FIELD,
   type Decision,
   isUndated,
+  type LeftOut,
+  type OpenSegment,
   OVERFLOW_FIELD,
   type Question,
   type RecordFacts,
@@ -23,7 +25,6 @@ import type { OpenedArchive } from '../opened-archive.ts';
 import { blockId } from '../revisit/catalog-draft.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
 import { countOdd, OddCounter } from '../segment/odd-records.ts';
-import type { OpenSegment } from '../segment/segment-writer.ts';
 import { type HolderFacts, holderFacts, type Referents, revisitDigest } from '../write/referents.ts';
 import type { Registrar } from '../write/registrar.ts';
 import type { AddReport } from './add-report.ts';
@@ -54,6 +55,13 @@ export type StepTarget = {
   readonly open: OpenSegment;
   readonly openOdd: () => Promise<OpenSegment>;
   readonly collection: number;
+};
+
+/** What a step knows of other steps, and of the refused tries of this one. */
+export type StepMemory = {
+  readonly leftOut: LeftOut<RecordFacts>;
+  readonly skippedBefore: SkippedCaptures;
+  readonly referents: Referents;
 };
 
 /** Consecutive records of the file whose bytes are copied as they are. */
@@ -106,16 +114,17 @@ export class AddStep {
   /** Skipped captures, and the records that are skipped with them. Such records may follow in the next step. */
   skipped = new SkippedCaptures();
   readonly #skippedBefore: SkippedCaptures;
+  readonly #leftOut: LeftOut<RecordFacts>;
 
   constructor(
     archive: OpenedArchive,
     source: StepSource,
     target: StepTarget,
     registrar: Registrar,
-    referents: Referents,
+    { leftOut, skippedBefore, referents }: StepMemory,
     report: AddReport,
-    skippedBefore: SkippedCaptures,
   ) {
+    this.#leftOut = leftOut;
     this.#archive = archive;
     this.#source = source;
     this.#end = new SegmentEnd(target.open);
@@ -127,6 +136,11 @@ export class AddStep {
     this.#skippedBefore = skippedBefore;
   }
 
+  /** The records of the captures of the draft, in their order. */
+  get entered(): readonly RecordFacts[] {
+    return this.#registrar.entered;
+  }
+
   async run(records: readonly ScanFacts[]): Promise<void> {
     const known = this.#skipKnown(records);
     this.#apart = oddVisits(records);
@@ -134,7 +148,7 @@ export class AddStep {
     const isAllKnown = known.size > 0 && records.every((facts) => known.has(facts) || !facts.kind);
     for (const facts of records) {
       this.#report.records++;
-      if (known.has(facts)) this.#report.capturesKnown++;
+      if (known.has(facts)) this.#countKnown(facts);
       else if (!facts.kind) {
         if (!this.#goesWithSkipped(facts, isAllKnown)) await this.#keep(facts);
       } else await this.#takeCapture(facts);
@@ -143,7 +157,17 @@ export class AddStep {
     for (const { facts, place } of this.#kept) await this.#enter(facts, place);
   }
 
-  /** The captures that are not added: the archive has them already, or they are repeated in the step. */
+  #countKnown(facts: RecordFacts): void {
+    const why = this.#leftOut.why(facts);
+    if (why === 'deleted') this.#report.capturesDeleted++;
+    else if (why === 'barred') this.#report.capturesBarred++;
+    else this.#report.capturesKnown++;
+  }
+
+  /**
+   * The captures that are not added: the archive has them already, they were deleted or are barred, or they are
+   * repeated in the step.
+   */
   #skipKnown(records: readonly RecordFacts[]): Set<RecordFacts> {
     const known = new Set<RecordFacts>();
     this.skipped = new SkippedCaptures(records);
@@ -159,7 +183,7 @@ export class AddStep {
         this.skipped.skip(facts);
         continue;
       } else others.push(facts);
-      if (!this.#registrar.findKnown(facts, this.#collection)) continue;
+      if (!this.#leftOut.why(facts) && !this.#registrar.findKnown(facts, this.#collection)) continue;
       known.add(facts);
       this.skipped.skip(facts);
     }

@@ -6,7 +6,16 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { fileError, fromLatin1, PinakesError } from '../../base/index.ts';
-import { CAPTURE_ID_FIELD, captureIdOf, type RecordFacts, ScanFacts } from '../../ledger/index.ts';
+import {
+  CAPTURE_ID_FIELD,
+  captureIdOf,
+  commitUntilTaken,
+  LeftOut,
+  type OpenSegment,
+  type RecordFacts,
+  ScanFacts,
+  type SegmentKind,
+} from '../../ledger/index.ts';
 import {
   type Coding,
   convertArcHead,
@@ -26,10 +35,10 @@ import {
 } from '../../warc/index.ts';
 import { deletedFrom } from '../deletion-count.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
+import type { CatalogDraft } from '../revisit/catalog-draft.ts';
 import type { Referent } from '../revisit/referent.ts';
 import { oneLine, repointed } from '../revisit/repointed.ts';
-import type { SegmentKind } from '../segment/segment-kind.ts';
-import type { OpenSegment } from '../segment/segment-writer.ts';
+import { oddKind } from '../segment/segment-kind.ts';
 import { appendStreamed } from '../segment/streamed-append.ts';
 import { volumeChoice } from '../segment/volume-choice.ts';
 import { AddedCaptures } from '../write/added-captures.ts';
@@ -251,7 +260,7 @@ export class AddedFile implements StepSource {
     }
     const { hasGap = false, deleted = await deletedFrom(this.#archive.catalog, this.#kind.collection) } = this.#state;
     this.#state = { ...this.#state, seen: this.samples.seen, done: !this.#hasFindings && !hasGap, deleted };
-    await this.#archive.catalog.write({ putNotes: { [this.#note]: JSON.stringify(this.#state) } });
+    await this.#archive.commitGroup({ putNotes: { [this.#note]: JSON.stringify(this.#state) } });
   }
 
   async take(batch: ScanBatch, report: AddReport): Promise<void> {
@@ -304,39 +313,61 @@ export class AddedFile implements StepSource {
   }
 
   async #step(records: readonly ScanFacts[], report: AddReport): Promise<void> {
-    const draft = this.#archive.newDraft();
     const before = { ...report };
+    const leftOut = new LeftOut<RecordFacts>();
+    const { offset, innerOffset } = records.at(-1)!;
+    const state = { ...this.#state, offset, innerOffset };
+    let step: AddStep | undefined;
     try {
-      const { catalog, fingerprint } = this.#archive;
-      const registrar = new Registrar(catalog, draft, fingerprint, { copyingFor: this.#own });
-      const isMiddle = visitOf(records[0]!) === this.#lastVisit;
-      const open = await this.#archive.segmentWriter.openFor(this.#kind, isMiddle);
-      this.#own.beginStep(open);
-      await registrar.prepare(records);
-      const openOdd = async () => {
-        open.refersTo = await this.#archive.segmentWriter.openFor({ ...this.#kind, isOdd: true }, isMiddle);
-        return open.refersTo;
-      };
-      const target = { open, openOdd, collection: this.#kind.collection };
-      const step = new AddStep(this.#archive, this, target, registrar, this.#referents, report, this.#skipped);
-      await step.run(records);
-      const { offset, innerOffset } = records.at(-1)!;
-      const state = { ...this.#state, offset, innerOffset };
-      draft.putNote(this.#note, JSON.stringify(state));
-      for (const [name, value] of Object.entries(step.oddNotes)) draft.putNote(name, value);
-      // The copied bytes must be from the file that was read.
-      await this.#assertSame();
-      await this.#archive.commit(draft);
+      await commitUntilTaken(async (refusal) => {
+        if (refusal) leftOut.add(refusal, step!.entered);
+        Object.assign(report, before);
+        const draft = this.#archive.newDraft();
+        step = await this.#decideStep(records, draft, leftOut, report);
+        draft.putNote(this.#note, JSON.stringify(state));
+        // The copied bytes must be from the file that was read.
+        await this.#assertSame();
+        return this.#archive.commit(draft);
+      });
       this.#state = state;
       this.#lastVisit = visitOf(records.at(-1)!);
-      this.#skipped = step.skipped;
+      this.#skipped = step!.skipped;
       this.#own.endStep(records);
-      await step.rememberHolders();
+      await step!.rememberHolders();
     } catch (error) {
       Object.assign(report, before);
       await this.#archive.segmentWriter.rollBack();
       throw error;
     }
+  }
+
+  /** Decides what becomes of the records, and appends those that are kept. */
+  async #decideStep(
+    records: readonly ScanFacts[],
+    draft: CatalogDraft,
+    leftOut: LeftOut<RecordFacts>,
+    report: AddReport,
+  ): Promise<AddStep> {
+    const { catalog, fingerprint, segmentWriter } = this.#archive;
+    const { collection, collectionName } = this.#kind;
+    // With `again`, captures that were deleted come back.
+    const checks = this.#options.again ? undefined : { collectionName };
+    const registrar = new Registrar(catalog, draft, fingerprint, { copyingFor: this.#own, checks });
+    const isMiddle = visitOf(records[0]!) === this.#lastVisit;
+    const open = await segmentWriter.openFor(this.#kind, isMiddle);
+    this.#own.beginStep(open);
+    draft.seeNow();
+    await registrar.prepare(records);
+    const openOdd = async () => {
+      open.refersTo = await segmentWriter.openFor(oddKind(this.#kind), isMiddle);
+      return open.refersTo;
+    };
+    const target = { open, openOdd, collection };
+    const memory = { leftOut, skippedBefore: this.#skipped, referents: this.#referents };
+    const step = new AddStep(this.#archive, this, target, registrar, memory, report);
+    await step.run(records);
+    for (const [name, value] of Object.entries(step.oddNotes)) draft.putNote(name, value);
+    return step;
   }
 
   /** Whether the bytes of a record can be copied into the segment as they are. */

@@ -167,7 +167,7 @@ async function deleteStep(archive: OpenedArchive, wanted: readonly Capture[]): P
   // If this fails, the catalog may have written the batch all the same. So the tombstones stay, and the next opening
   // carries out the rest.
   await archive.catalog.write(draft.batch());
-  archive.segmentWriter.settle([...bySegment.keys()].map((number) => draft.segment(number)!));
+  for (const number of bySegment.keys()) archive.segmentRegistry.put(draft.segment(number)!);
   return { captures: captures.length, contents: draft.removedBlocks };
 }
 

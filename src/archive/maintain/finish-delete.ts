@@ -59,7 +59,7 @@ async function finishDelete(archive: OpenedArchive, volume: Volume, segment: Seg
   draft.putSegment(current);
   draft.putNote(appliedNote(volume.name, segment.name), String(bytes));
   await archive.catalog.write(draft.batch());
-  archive.segmentWriter.settle([current]);
+  archive.segmentRegistry.put(current);
 }
 
 function reportDamaged(archive: OpenedArchive, volume: Volume, { name }: Segment, lines: number): void {

@@ -19,6 +19,7 @@ import { readRecords } from '../../warc/index.ts';
 import { isBadSector } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { resolveLater } from '../revisit/resolve-later.ts';
+import { changeSegment, listedSegment, unlistSegment } from '../segment/listed-segment.ts';
 import { type ReplacedSegment, readReplaced } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
 import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
@@ -41,6 +42,7 @@ export type HealOptions = {
 
 export async function healArchive(archive: OpenedArchive, options: HealOptions): Promise<void> {
   archive.segmentRegistry.unread.clear();
+  await dropEmptyRows(archive);
   await reportingErrors(archive, 'swap of segments', () => finishSwaps(archive));
   const names = new Map((await archive.segmentRegistry.all()).map((segment) => [segment.name, segment]));
   const listed = await listSegments(archive);
@@ -89,6 +91,15 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
   // Missing volumes and unread segments may contain captures of contents that nothing else refers to.
   if (archive.volumes.failures().length === 0 && archive.segmentRegistry.unread.size === 0)
     await sweepBlocks(archive.catalog);
+}
+
+/**
+ * Removes the rows of open segments without a committed record. A writer that died before its first commit leaves such
+ * a row. What the object has is catalogued like a segment that the catalog does not know.
+ */
+async function dropEmptyRows(archive: OpenedArchive): Promise<void> {
+  for (const segment of await archive.segmentRegistry.all())
+    if (segment.state === 'open' && segment.bytes === 0) await unlistSegment(archive, segment);
 }
 
 function depth(replacements: ReadonlyMap<string, FoundReplacement>, name: string): number {
@@ -306,8 +317,9 @@ async function settleReplacement(
     if (!isDouble) await archive.tombstones.remove(object);
     return undefined;
   }
-  const number = archive.segmentRegistry.takeNumber();
-  const fresh: Segment = { ...old!, number, volume: volume.name, name: object.name, bytes: 0, records: 0 };
+  const listed = { volume: volume.name, name: object.name, collection: old!.collection };
+  const { number, sequence } = await listedSegment(archive, listed);
+  const fresh: Segment = { ...old!, ...listed, number, ...(sequence && { sequence }), bytes: 0, records: 0 };
   return swapSegment(archive, fresh, old!);
 }
 
@@ -339,16 +351,8 @@ async function healSegment(
 ): Promise<Segment> {
   const { volume, object } = found;
   const collectionName = object.name.includes('/') ? object.name.split('/')[0]! : DEFAULT_COLLECTION;
-  let segment: Segment = known ?? {
-    number: archive.segmentRegistry.takeNumber(),
-    volume: volume.name,
-    name: object.name,
-    collection: await archive.collections.number(collectionName),
-    state: 'open',
-    bytes: 0,
-    records: 0,
-    deadBytes: 0,
-  };
+  const collection = await archive.collections.number(collectionName);
+  let segment = known ?? (await listedSegment(archive, { volume: volume.name, name: object.name, collection }));
   if (segment.bytes > object.bytes)
     throw new PinakesError('OBJECT_MOVED', {
       where: whereIs(found),
@@ -369,9 +373,7 @@ async function healSegment(
   }
   // Bytes after the last whole record of a sealed file stay there, as its writer left them.
   const bytes = object.sealed ? object.bytes : segment.bytes;
-  segment = { ...segment, bytes, state: object.sealed ? 'sealed' : 'open' };
-  await archive.catalog.write({ putSegments: [segment] });
-  archive.segmentRegistry.put(segment);
+  segment = await changeSegment(archive, segment, { bytes, state: object.sealed ? 'sealed' : 'open' });
   if (!object.sealed && volume.writable) await resumeSegment(archive, segment);
   return segment;
 }
@@ -381,8 +383,7 @@ async function resumeSegment(archive: OpenedArchive, segment: Segment): Promise<
   if (segment.bytes === 0) {
     // The catalog is changed before the file is removed: a segment in the catalog without a file is reported as
     // missing.
-    await archive.catalog.write({ removeSegments: [segment.number], durable: true });
-    archive.segmentRegistry.forget(segment.number);
+    await unlistSegment(archive, segment);
     await archive.volumes.get(segment.volume).remove([segment.name]);
     countersOf(archive.catalog).note('removedSegments', segment.name);
     return;

@@ -25,6 +25,7 @@ export async function rebuildCatalog(archive: OpenedArchive, options: RebuildOpt
     await catalog.write({ putNotes: notes });
     await collections.load();
     segmentRegistry.reset();
+    archive.segmentWriter.reset();
     archive.access.forget();
     archive.retrieval.forget();
     const onFinding = (finding: Finding) => {

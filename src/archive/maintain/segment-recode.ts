@@ -10,6 +10,7 @@
  */
 import { PinakesError, RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
+import type { OpenSegment } from '../../ledger/index.ts';
 import { MemberEncoder, type ReadingRecord, readRecords } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { type Member, MemberBytes } from '../read/member-bytes.ts';
@@ -17,7 +18,6 @@ import { isOwnBeginning, replacedFields } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
 import { rememberMoves } from '../segment/segment-lineage.ts';
 import { SegmentMoves } from '../segment/segment-moves.ts';
-import type { OpenSegment } from '../segment/segment-writer.ts';
 import { appendStreamed } from '../segment/streamed-append.ts';
 import { discardReplacement } from './segment-swap.ts';
 
@@ -52,7 +52,7 @@ export async function recodeSegment(
   const kind = kindOfSegment(segment, collections.name(segment.collection), options.dictionary, 'zstd');
   const tombstoneBytes = await archive.tombstones.bytes(segment.name);
   if (tombstoneBytes > 0) return { kind: 'refused', why: 'it holds deleted records' };
-  const open = await segmentWriter.begin(kind, replacedFields({ name: segment.name, tombstoneBytes }));
+  const open = await segmentWriter.begin(kind, [], replacedFields({ name: segment.name, tombstoneBytes }));
   const recode = new Recode(archive, segment, open, options);
   try {
     const why = await recode.write();

@@ -10,7 +10,7 @@
 import { basename } from 'node:path';
 import { assert, EMPTY, type Finding, PinakesError, parseDigest } from '../../base/index.ts';
 import type { BlockKey, Segment } from '../../catalog/index.ts';
-import { CAPTURE_ID_FIELD } from '../../ledger/index.ts';
+import { CAPTURE_ID_FIELD, type OpenSegment } from '../../ledger/index.ts';
 import {
   BlockScanner,
   fieldsOf,
@@ -32,7 +32,6 @@ import { isOwnBeginning, replacedFields } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
 import { rememberMoves } from '../segment/segment-lineage.ts';
 import { SegmentMoves } from '../segment/segment-moves.ts';
-import type { OpenSegment } from '../segment/segment-writer.ts';
 import { appendStreamed } from '../segment/streamed-append.ts';
 import type { RewritePlan } from './compaction-plan.ts';
 import { discardReplacement } from './segment-swap.ts';
@@ -81,7 +80,7 @@ class Rewrite {
     const dictionary = await access.dictionaryOf(this.#segment.number);
     const kind = kindOfSegment(this.#segment, collections.name(this.#segment.collection), dictionary);
     const tombstoneBytes = await this.#archive.tombstones.bytes(this.#segment.name);
-    const open = await segmentWriter.begin(kind, replacedFields({ name: this.#segment.name, tombstoneBytes }));
+    const open = await segmentWriter.begin(kind, [], replacedFields({ name: this.#segment.name, tombstoneBytes }));
     const encoder = new MemberEncoder(kind);
     try {
       let isFirst = true;

@@ -150,13 +150,14 @@ export async function setVolumeWritable(archive: OpenedArchive, name: string, wr
 
 /** Seals the open segments that are meant. The catalog has all of their records, since changes run one at a time. */
 export async function sealOpenSegments(
-  { segmentWriter, catalog }: OpenedArchive,
+  { segmentWriter, segmentRegistry }: OpenedArchive,
   isMeant: (segment: Segment) => boolean,
 ): Promise<void> {
+  await segmentWriter.dropEmpty();
   for (const open of segmentWriter.openSegments()) {
     if (!isMeant(open.segment)) continue;
-    await segmentWriter.seal(open);
-    await catalog.write({ putSegments: [open.segment] });
+    const sealed = await segmentWriter.seal(open);
+    if (sealed) segmentRegistry.grow(sealed);
   }
 }
 

@@ -1,10 +1,10 @@
 /**
- * Changes of the catalog that are being prepared. A draft knows the batch that will be written, and what the catalog
+ * Changes of the catalog that are being prepared. A draft knows the group that will be committed, and what the catalog
  * will contain afterwards.
  *
- * A draft keeps reference counts right. Every added capture adds one reference to its block, and every removed capture
- * takes one away. A block without references is removed in the same batch. The draft notifies the resolution filter of
- * new captures and contents.
+ * A draft never counts references itself. It names what its captures refer to, and the commit checks that this is still
+ * there (C3). A block that loses its last reference leaves the catalog in the same commit. The draft notifies the
+ * resolution filter of new captures and contents.
  */
 import { assert, equal, fromHex, toHex } from '../../base/index.ts';
 import type {
@@ -12,11 +12,17 @@ import type {
   Block,
   BlockKey,
   Capture,
+  Catalog,
   CatalogBatch,
   CatalogView,
+  CommitGroup,
+  NewBlock,
+  NewCapture,
   Place,
   Segment,
+  SegmentChange,
 } from '../../catalog/index.ts';
+import type { RecordGroup } from '../../ledger/index.ts';
 import type { ResolutionFilter } from './resolution-filter.ts';
 import { unresolvedNote } from './revisit-clues.ts';
 
@@ -44,39 +50,60 @@ export function isStill({ hash, collection, block }: Capture, now: Capture): boo
   return block === undefined || (now.block !== undefined && blockId(now.block) === blockId(block));
 }
 
-/** The blocks of one digest, as they will be after the batch. */
+/** The blocks of one digest. */
 type Contents = {
   readonly digest: Uint8Array;
-  readonly blocks: Block[];
-  /** Overflow numbers of the blocks that the batch changes. */
-  readonly touched: number[];
+  /** As the catalog has them. */
+  readonly held: readonly Block[];
+  /** As they will be after the commit. */
+  blocks: readonly Block[];
 };
 
 export class CatalogDraft {
-  readonly #catalog: CatalogView;
+  readonly #catalog: CatalogView & Partial<Pick<Catalog, 'batches'>>;
   readonly #resolutionFilter: ResolutionFilter;
   /**
    * Contents by the first bytes of their digest. A number is the faster key, and is used many times for each record.
    */
   readonly #contents = new Map<number, Contents[]>();
-  readonly #touched: Contents[] = [];
-  readonly #put: Capture[] = [];
+  readonly #added: BlockKey[] = [];
+  readonly #spare: NewBlock[] = [];
+  /** Blocks that get another holder. */
+  readonly #moved = new Map<Block, BlockKey>();
+  /** Blocks of the catalog that captures of this draft refer to. */
+  readonly #referents = new Set<Block>();
+  readonly #put: NewCapture[] = [];
   readonly #removed: Capture[] = [];
+  readonly #moves: { readonly from: Capture; readonly to: Capture }[] = [];
+  readonly #dead: NonNullable<CommitGroup['dead']>[number][] = [];
   readonly #segments = new Map<number, Segment>();
+  readonly #segmentChanges: SegmentChange[] = [];
   readonly #aliases: Alias[] = [];
   readonly #notes: Record<string, string> = {};
   readonly #removedNotes: string[] = [];
-
   readonly #keepsUnreferenced: boolean;
+  #seen: number | undefined;
 
   /**
    * `keepUnreferenced`: blocks without references stay, for example during a rebuild, or while an unread segment may
    * refer to them.
    */
-  constructor(catalog: CatalogView, resolutionFilter: ResolutionFilter, options: { keepUnreferenced?: boolean } = {}) {
+  constructor(
+    catalog: CatalogView & Partial<Pick<Catalog, 'batches'>>,
+    resolutionFilter: ResolutionFilter,
+    options: { keepUnreferenced?: boolean } = {},
+  ) {
     this.#catalog = catalog;
     this.#resolutionFilter = resolutionFilter;
     this.#keepsUnreferenced = options.keepUnreferenced ?? false;
+  }
+
+  /**
+   * Called before the caller looks up that the captures are new. If nothing is committed until the commit of the draft,
+   * the catalog need not look again.
+   */
+  seeNow(): void {
+    this.#seen = this.#catalog.batches;
   }
 
   /** Loads the blocks of these digests in one call. Later calls may ask only about loaded digests. */
@@ -87,7 +114,7 @@ export class CatalogDraft {
     for (const [index, digest] of missing.entries()) {
       // A digest that occurs twice, or was loaded meanwhile, is added once.
       if (this.#find(digest)) continue;
-      const contents: Contents = { digest, blocks: found[index]!, touched: [] };
+      const contents: Contents = { digest, held: found[index]!, blocks: found[index]! };
       const alike = this.#contents.get(firstSixBytes(digest));
       if (alike) alike.push(contents);
       else this.#contents.set(firstSixBytes(digest), [contents]);
@@ -100,7 +127,7 @@ export class CatalogDraft {
   }
 
   block(key: BlockKey): Block | undefined {
-    return find(this.#contentsOf(key.digest), key.overflow);
+    return find(this.#contentsOf(key.digest).blocks, key.overflow);
   }
 
   /** The overflow number for another content with this digest. */
@@ -113,41 +140,58 @@ export class CatalogDraft {
     assert(!this.block(key), 'a block is made once');
     this.#resolutionFilter.addDigest(key.digest);
     this.#set({ key, size, holder, references: 0 });
+    this.#added.push(key);
+  }
+
+  /** Another full record of a block. It becomes the holder if the block is gone when the draft is committed. */
+  addSpare(key: BlockKey, size: number, holder: Place): void {
+    this.#spare.push({ key, size, holder, isSpare: true });
   }
 
   moveHolder(key: BlockKey, holder: Place): void {
     const block = this.block(key);
     assert(block, 'a holder moves only for a block that is there');
     this.#set({ ...block, holder });
+    const held = this.#held(key);
+    if (held) this.#moved.set(held, key);
   }
 
-  putCapture(capture: Capture): void {
-    this.#put.push(capture);
+  /** With a second argument, the commit checks that the capture is new (C5). */
+  putCapture(capture: Capture, entry: NewCapture = { capture }): void {
+    this.#put.push(entry);
     this.#resolutionFilter.addCapture(capture);
-    if (capture.block) this.#count(capture.block, 1);
+    // The block of a full record is added, or is there already beside a spare record.
+    if (capture.block && capture.kind === 'revisit') this.#refer(capture.block);
   }
 
   removeCapture(capture: Capture): void {
     this.#removed.push(capture);
-    if (capture.block) this.#count(capture.block, -1);
-    else if (capture.kind === 'revisit') this.removeNote(unresolvedNote(capture.place));
+    if (!capture.block && capture.kind === 'revisit') this.removeNote(unresolvedNote(capture.place));
   }
 
   /** Moves a capture to another place, or adds the block that it lacked. */
   moveCapture(from: Capture, to: Capture): void {
-    this.#removed.push(from);
-    this.#put.push(to);
+    this.#moves.push({ from, to });
     this.#resolutionFilter.addCapture(to);
-    if (from.block) this.#count(from.block, -1, true);
-    if (to.block) this.#count(to.block, 1);
+    if (to.block) this.#refer(to.block);
   }
 
+  /** A record whose capture was deleted. */
+  addDead(place: Place, block: BlockKey | undefined): void {
+    this.#dead.push({ ...place, block });
+  }
+
+  /** For a batch. In a group, a segment changes from one state to another. */
   putSegment(segment: Segment): void {
     this.#segments.set(segment.number, segment);
   }
 
   segment(number: number): Segment | undefined {
     return this.#segments.get(number);
+  }
+
+  changeSegment({ number, state, bytes, volume }: Segment, to: SegmentChange['to']): void {
+    this.#segmentChanges.push({ number, from: { state, bytes, volume }, to });
   }
 
   putAlias(alias: Alias): void {
@@ -168,20 +212,38 @@ export class CatalogDraft {
     return this.batch().removeBlocks!.length;
   }
 
+  /** The changes as a group with checks. The catalog counts the references. */
+  group(): RecordGroup {
+    const moved = this.#moved.entries().map(([held, key]) => ({ held, now: this.block(key)! }));
+    const holderMoves = [...moved].map(({ held, now }) => ({ key: held.key, from: held.holder, to: now.holder }));
+    const spare = [...this.#moved.values()].map((key): NewBlock => ({ ...newBlock(this.block(key)!), isSpare: true }));
+    const isUnswept = this.#keepsUnreferenced && this.#hasUnreferenced();
+    return {
+      seen: this.#seen,
+      referents: [...this.#referents],
+      moves: this.#moves,
+      holderMoves,
+      blocks: [...this.#added.map((key) => newBlock(this.block(key)!)), ...spare, ...this.#spare],
+      captures: this.#put,
+      removeCaptures: this.#removed,
+      dead: this.#dead,
+      segments: this.#segmentChanges,
+      keepsUnreferenced: this.#keepsUnreferenced,
+      aliases: this.#aliases,
+      putNotes: isUnswept ? { ...this.#notes, [UNSWEPT_NOTE]: 'yes' } : this.#notes,
+      removeNotes: this.#removedNotes,
+    };
+  }
+
+  /** The changes as a batch, with the counts of references that follow from what was loaded. */
   batch(durable = false): CatalogBatch {
-    const putBlocks: Block[] = [];
-    const removeBlocks: BlockKey[] = [];
-    for (const contents of this.#touched) {
-      for (const overflow of contents.touched) {
-        const block = find(contents, overflow)!;
-        if (block.references === 0 && !this.#keepsUnreferenced) removeBlocks.push(block.key);
-        else putBlocks.push(block);
-      }
-    }
+    const counted = this.#counted();
+    const putBlocks = counted.filter(({ references }) => references > 0 || this.#keepsUnreferenced);
+    const removeBlocks = counted.filter((block) => !putBlocks.includes(block)).map(({ key }) => key);
     const isUnswept = putBlocks.some(({ references }) => references === 0);
     return {
-      putCaptures: this.#put,
-      removeCaptures: this.#removed,
+      putCaptures: [...this.#moves.map(({ to }) => to), ...this.#put.map(({ capture }) => capture)],
+      removeCaptures: [...this.#moves.map(({ from }) => from), ...this.#removed],
       putBlocks,
       removeBlocks,
       putSegments: [...this.#segments.values()],
@@ -190,6 +252,32 @@ export class CatalogDraft {
       removeNotes: this.#removedNotes,
       durable,
     };
+  }
+
+  /** The blocks that the draft changes, as they will be. */
+  #counted(): Block[] {
+    const changes = new Map<Block, number>();
+    const count = (key: BlockKey | undefined, by: number) => {
+      if (!key) return;
+      const block = this.block(key);
+      assert(block, 'a capture refers to a block that is there');
+      changes.set(block, (changes.get(block) ?? 0) + by);
+    };
+    for (const key of [...this.#added, ...this.#moved.values()]) count(key, 0);
+    for (const { capture } of this.#put) count(capture.block, 1);
+    for (const { block } of this.#removed) count(block, -1);
+    for (const { from, to } of this.#moves) {
+      count(to.block, 1);
+      count(from.block, -1);
+    }
+    return Array.from(changes, ([block, by]) => ({ ...block, references: block.references + by }));
+  }
+
+  /** Whether a block of the draft has no references. Captures that are removed may leave such a block too. */
+  #hasUnreferenced(): boolean {
+    if (this.#removed.length > 0) return true;
+    const referred = new Set(this.#put.flatMap(({ capture: { block } }) => (block ? [this.block(block)] : [])));
+    return this.#added.some((key) => !referred.has(this.block(key)));
   }
 
   #find(digest: Uint8Array): Contents | undefined {
@@ -205,25 +293,30 @@ export class CatalogDraft {
     return contents;
   }
 
-  #set(block: Block): void {
-    const contents = this.#contentsOf(block.key.digest);
-    const { overflow } = block.key;
-    const at = contents.blocks.findIndex(({ key }) => key.overflow === overflow);
-    if (at < 0) contents.blocks.push(block);
-    else contents.blocks[at] = block;
-    if (contents.touched.length === 0) this.#touched.push(contents);
-    if (!contents.touched.includes(overflow)) contents.touched.push(overflow);
+  /** The block as the catalog has it. */
+  #held({ digest, overflow }: BlockKey): Block | undefined {
+    return find(this.#contentsOf(digest).held, overflow);
   }
 
-  #count(key: BlockKey, by: number, isMove = false): void {
-    const block = this.block(key);
-    assert(block, 'a capture refers to a block that is there');
-    assert(block.references + by >= 0 || isMove, 'a block never has a negative number of references');
-    this.#set({ ...block, references: block.references + by });
+  #set(block: Block): void {
+    const contents = this.#contentsOf(block.key.digest);
+    const at = contents.blocks.findIndex(({ key }) => key.overflow === block.key.overflow);
+    contents.blocks = at < 0 ? [...contents.blocks, block] : contents.blocks.with(at, block);
+  }
+
+  /** A block that the draft adds needs no check. */
+  #refer(key: BlockKey): void {
+    assert(this.block(key), 'a capture refers to a block that is there');
+    const held = this.#held(key);
+    if (held) this.#referents.add(held);
   }
 }
 
-function find({ blocks }: Contents, overflow: number): Block | undefined {
+function newBlock({ key, size, holder }: Block): NewBlock {
+  return { key, size, holder };
+}
+
+function find(blocks: readonly Block[], overflow: number): Block | undefined {
   return blocks.find(({ key }) => key.overflow === overflow);
 }
 

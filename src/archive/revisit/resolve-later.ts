@@ -11,12 +11,14 @@
  */
 import { parseDigest } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
+import { commitUntilTaken } from '../../ledger/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { segmentsFingerprint } from '../segment/segments-fingerprint.ts';
 import { parseClues, placeOfNote, unresolvedNote, unresolvedNotesOf } from './revisit-clues.ts';
 import { aliasBytes, isConcerned, RevisitResolver } from './revisit-resolution.ts';
 
 const RESOLUTION_NOTE = 'resolution';
+const NOTHING = { kind: 'committed', lost: [], freed: 0 } as const;
 
 /** Returns how many revisits found their content. */
 export async function resolveLater(archive: OpenedArchive): Promise<number> {
@@ -34,18 +36,29 @@ export async function resolveLater(archive: OpenedArchive): Promise<number> {
       for await (const notes of catalog.notePages(unresolvedNotesOf(number)))
         resolved += await tryAgain(archive, notes);
   }
-  await catalog.write({ putNotes: { [RESOLUTION_NOTE]: fingerprint } });
+  await archive.commitGroup({ putNotes: { [RESOLUTION_NOTE]: fingerprint } });
   resolutionFilter.restart();
   return resolved;
 }
 
 async function tryAgain(archive: OpenedArchive, notes: readonly [name: string, text: string][]): Promise<number> {
+  let resolved = 0;
+  await commitUntilTaken(async () => {
+    const attempt = await resolutionsOf(archive, notes);
+    resolved = attempt.resolved;
+    return attempt.isChanged ? archive.commitGroup(attempt.draft.group()) : NOTHING;
+  });
+  return resolved;
+}
+
+/** The contents of these revisits, as far as they are found now. */
+async function resolutionsOf(archive: OpenedArchive, notes: readonly [name: string, text: string][]) {
   const { catalog, resolutionFilter, fingerprint } = archive;
   const revisits = notes
     .map(([note, text]) => ({ note, clues: parseClues(text) }))
     .filter(({ clues }) => !resolutionFilter.isComplete || isConcerned(clues, resolutionFilter, fingerprint));
-  if (revisits.length === 0) return 0;
   const draft = archive.newDraft();
+  if (revisits.length === 0) return { draft, resolved: 0, isChanged: false };
   const resolver = new RevisitResolver(catalog, draft, { fingerprint, isOwn: false });
   const found = await catalog.findCaptures(
     revisits.map(({ note, clues: { urlKey, time } }) => ({ urlKey, time, at: placeOfNote(note) })),
@@ -69,8 +82,7 @@ async function tryAgain(archive: OpenedArchive, notes: readonly [name: string, t
     resolver.addAlias(alsoDeclared, block);
     draft.putAlias({ declared: aliasBytes(alsoDeclared), block });
   }
-  if (isChanged) await catalog.write(draft.batch());
-  return resolved;
+  return { draft, resolved, isChanged };
 }
 
 /**

@@ -21,9 +21,9 @@ export type OddCounts = {
   readonly undated: number;
 };
 
-/** The beginning of a segment name, without its folder. */
-export function segmentStem(collectionName: string, isOdd: boolean): string {
-  return `${isOdd ? PREFIX : ''}${collectionName}`;
+/** The beginning of the name of a segment for odd records, without its folder. */
+export function oddStem(collectionName: string): string {
+  return PREFIX + collectionName;
 }
 
 /** Whether a segment of the archive is for odd records. The name of a collection may begin with `odd-` too. */

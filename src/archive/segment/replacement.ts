@@ -5,6 +5,7 @@
  */
 import { basename, dirname } from 'node:path';
 import { fromUtf8 } from '../../base/index.ts';
+import { SEGMENT_FIELDS } from '../../ledger/index.ts';
 import type { Volume } from '../../volume/index.ts';
 import { type Field, type ReadingRecord, readRecords } from '../../warc/index.ts';
 
@@ -42,7 +43,7 @@ export async function readReplaced(volume: Volume, name: string): Promise<Replac
   return undefined;
 }
 
-const OWN_FIELDS = new Set(['software', 'format', 'ispartof', REPLACES, TOMBSTONE_BYTES]);
+const OWN_FIELDS = new Set(['software', 'format', 'ispartof', ...SEGMENT_FIELDS, TOMBSTONE_BYTES]);
 
 /** Whether the block of a warcinfo record has only the fields that the archive writes about its own segments. */
 function isOwnWarcinfo(warcinfo: Uint8Array, collection: string): boolean {

@@ -1,18 +1,8 @@
-/** What a segment is for. Records of the same kind are appended to the same open segment. */
-import { digestOf, toHex } from '../../base/index.ts';
+/** What a segment of the archive is for. Records of the same kind are appended to the same open segment. */
 import type { Segment } from '../../catalog/index.ts';
+import type { SegmentKind } from '../../ledger/index.ts';
 import type { Coding } from '../../warc/index.ts';
-import { isOddSegment } from './odd-records.ts';
-
-export type SegmentKind = {
-  readonly collection: number;
-  readonly collectionName: string;
-  readonly volume: string;
-  readonly coding: Coding;
-  readonly dictionary?: Uint8Array | undefined;
-  /** Whether the segment is for records that stop other readers: see odd-records.ts. */
-  readonly isOdd?: boolean | undefined;
-};
+import { isOddSegment, oddStem } from './odd-records.ts';
 
 /** The kind of a segment that exists, or of its replacement. */
 export function kindOfSegment(
@@ -21,25 +11,15 @@ export function kindOfSegment(
   dictionary: Uint8Array | undefined,
   coding = codingOfName(name),
 ): SegmentKind {
-  return { collection, collectionName, volume, coding, dictionary, isOdd: isOddSegment(name) };
+  const kind = { collection, collectionName, volume, coding, dictionary };
+  return isOddSegment(name) ? oddKind(kind) : kind;
+}
+
+/** The kind of the segments for records that stop other readers: see odd-records.ts. */
+export function oddKind(kind: SegmentKind): SegmentKind {
+  return { ...kind, stem: oddStem(kind.collectionName) };
 }
 
 export function codingOfName(name: string): Coding {
   return name.endsWith('.gz') ? 'gzip' : name.endsWith('.zst') ? 'zstd' : 'none';
-}
-
-/** The same text for equal kinds, and only for these. */
-export function kindId(kind: SegmentKind): string {
-  const dictionary = kind.dictionary ? dictionaryId(kind.dictionary) : '';
-  return `${kind.collection} ${kind.volume} ${kind.coding} ${kind.isOdd === true} ${dictionary}`;
-}
-
-const dictionaryIds = new WeakMap<Uint8Array, string>();
-
-function dictionaryId(dictionary: Uint8Array): string {
-  const known = dictionaryIds.get(dictionary);
-  if (known !== undefined) return known;
-  const id = toHex(digestOf('sha256', dictionary).bytes);
-  dictionaryIds.set(dictionary, id);
-  return id;
 }

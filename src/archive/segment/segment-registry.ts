@@ -31,7 +31,6 @@ export class SegmentRegistry {
   readonly unread = new Set<string>();
   /** Files that are being added in place. The catalog does not have all of their records yet. */
   readonly entering = new Set<string>();
-  #nextNumber = 1;
   #numbering = 0;
   /** Counts the changes of this process, so that an answer from before a change does not replace it. */
   #changes = 0;
@@ -58,28 +57,27 @@ export class SegmentRegistry {
     this.#numbering++;
   }
 
-  /** Forgets everything, for a rebuild. Numbers begin again at 1. */
+  /** Forgets everything, for a rebuild. */
   reset(): void {
     this.load([]);
-    this.#nextNumber = 1;
   }
 
   /** Enters a row that this process has committed. */
   put(segment: Segment): void {
     this.#changes++;
     this.#keep(segment);
-    this.#nextNumber = Math.max(this.#nextNumber, segment.number + 1);
+  }
+
+  /** Enters a row that this process writes to. Others may have counted dead bytes in it meanwhile. */
+  grow(segment: Segment): void {
+    const known = this.#rows.get(segment.number)?.segment;
+    this.put(known ? { ...segment, deadBytes: known.deadBytes } : segment);
   }
 
   /** Removes the row of a segment that this process has removed. */
   forget(number: number): void {
     this.#changes++;
     this.#drop(number);
-  }
-
-  /** A number that no segment has had. */
-  takeNumber(): number {
-    return this.#nextNumber++;
   }
 
   async get(number: number): Promise<Segment> {

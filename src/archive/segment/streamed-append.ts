@@ -1,6 +1,6 @@
 import type { Place } from '../../catalog/index.ts';
+import type { OpenSegment, SegmentWriter } from '../../ledger/index.ts';
 import type { MemberEncoder, StreamedBlock } from '../../warc/index.ts';
-import type { OpenSegment, SegmentWriter } from './segment-writer.ts';
 
 /** Appends a large record. Its encoded pieces are written as they add up. */
 export async function appendStreamed(

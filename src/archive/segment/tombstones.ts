@@ -48,6 +48,16 @@ export class Tombstones {
     this.#catalog = catalog;
   }
 
+  /** Whether a volume has tombstones of a segment. */
+  async has(segmentName: string): Promise<boolean> {
+    for (const volume of this.#volumes.available()) {
+      // An error of a volume is reported when it is written to.
+      const [found] = await volume.stat([segmentName + TOMBSTONES_SUFFIX]).catch(() => []);
+      if (found) return true;
+    }
+    return false;
+  }
+
   /** Offsets of the deleted records of a segment. */
   async read(segment: Segment): Promise<Set<number>> {
     return new Set((await this.list(segment)).map(({ offset }) => offset));

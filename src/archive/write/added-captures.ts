@@ -6,8 +6,7 @@
  * which knows them, as long as no other writer commits. When another writer commits, everything is forgotten.
  */
 import type { Block, Catalog } from '../../catalog/index.ts';
-import type { RecordFacts } from '../../ledger/index.ts';
-import type { OpenSegment } from '../segment/segment-writer.ts';
+import type { OpenSegment, RecordFacts } from '../../ledger/index.ts';
 
 /** The most captures that are remembered; about 10 MB. */
 const CAPTURES_MAX = 256 * 1024;

@@ -3,8 +3,8 @@
  * have (I3); during a rebuild, all records.
  */
 import type { Finding } from '../../base/index.ts';
-import type { Catalog, Segment } from '../../catalog/index.ts';
-import { factsOfRecord, type RecordFacts } from '../../ledger/index.ts';
+import type { Segment, SharedCatalog } from '../../catalog/index.ts';
+import { commitCounted, commitUntilTaken, factsOfRecord, LeftOut, type RecordFacts } from '../../ledger/index.ts';
 import { BlockScanner, digestMismatches, readRecords, verdictScanOptions, warcFinding } from '../../warc/index.ts';
 import { inSegment } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -84,23 +84,27 @@ export async function catalogueSegment(
   const odd = new OddCounter(await countOdd(catalog, segment.number));
   const commit = async () => {
     if (group.length === 0) return;
-    const draft = new CatalogDraft(catalog, archive.resolutionFilter, { keepUnreferenced: true });
-    const registrar = new Registrar(catalog, draft, fingerprint, { isOwn: true, segment: current.number });
-    await registrar.prepare(group);
-    for (const facts of group) {
-      odd.add(facts);
-      const place = { segment: current.number, offset: facts.offset, length: facts.length ?? 0 };
-      await registrar.enter(facts, place, current.collection, dead.has(facts.offset));
-    }
-    const last = group.at(-1)!;
-    const deadBytes = group.reduce(
-      (sum, facts) => sum + (dead.has(facts.offset) ? (facts.length ?? 0) : 0),
-      current.deadBytes,
-    );
-    current = { ...current, bytes: last.offset + last.length!, records: current.records + group.length, deadBytes };
-    draft.putSegment(current);
-    for (const [name, value] of Object.entries(odd.notes(current.number))) draft.putNote(name, value);
-    await catalog.write(draft.batch());
+    for (const facts of group) odd.add(facts);
+    const leftOut = new LeftOut<RecordFacts>();
+    let entered: readonly RecordFacts[] = [];
+    await commitUntilTaken(async (refusal) => {
+      if (refusal) leftOut.add(refusal, entered);
+      const draft = new CatalogDraft(catalog, archive.resolutionFilter, { keepUnreferenced: true });
+      const registrar = new Registrar(catalog, draft, fingerprint, { isOwn: true, segment: current.number });
+      await registrar.prepare(group);
+      for (const facts of group) {
+        const place = { segment: current.number, offset: facts.offset, length: facts.length ?? 0 };
+        const isDead = dead.has(facts.offset) || leftOut.why(facts) !== undefined;
+        await registrar.enter(facts, place, current.collection, isDead);
+        if (isDead) draft.addDead(place, undefined);
+      }
+      const last = group.at(-1)!;
+      draft.changeSegment(current, { bytes: last.offset + last.length!, records: current.records + group.length });
+      for (const [name, value] of Object.entries(odd.notes(current.number))) draft.putNote(name, value);
+      entered = registrar.entered;
+      return commitCounted(catalog, draft.group());
+    });
+    current = (await catalog.segment(current.number))!;
     options.onStep(current);
     group = [];
   };
@@ -131,11 +135,11 @@ export async function catalogueSegment(
  * Removes blocks without references, after all segments were read. Such blocks would return deleted contents and
  * prevent compaction from removing them. After an interruption, the next opening finds UNSWEPT_NOTE and repeats this.
  */
-export async function sweepBlocks(catalog: Catalog): Promise<void> {
+export async function sweepBlocks(catalog: SharedCatalog): Promise<void> {
   if (!(UNSWEPT_NOTE in (await catalog.notes(UNSWEPT_NOTE)))) return;
   for await (const page of catalog.blocks()) {
     const unreferenced = page.filter((block) => block.references === 0).map((block) => block.key);
-    if (unreferenced.length > 0) await catalog.write({ removeBlocks: unreferenced });
+    if (unreferenced.length > 0) await catalog.commit({ sweep: unreferenced });
   }
-  await catalog.write({ removeNotes: [UNSWEPT_NOTE] });
+  await catalog.commit({ removeNotes: [UNSWEPT_NOTE] });
 }

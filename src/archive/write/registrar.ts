@@ -9,11 +9,13 @@
 import { assert, copyOf, type Digest, equal, isDigestOfNothing, parseDigest } from '../../base/index.ts';
 import type { BlockKey, Capture, CaptureKind, CatalogView, Place } from '../../catalog/index.ts';
 import {
+  type CaptureChecks,
   type ContentFacts,
   type Decision,
   decide,
   findCapturesIn,
   findCapturesOf,
+  OutsideCapture,
   type Question,
   type RecordFacts,
 } from '../../ledger/index.ts';
@@ -54,18 +56,26 @@ export class Registrar {
   readonly #isOwn: boolean;
   readonly #copyingFor: AddedCaptures | undefined;
   readonly #segment: number | undefined;
+  readonly #checks: CaptureChecks | undefined;
+  /** The records of the captures of the draft, in their order. */
+  readonly entered: RecordFacts[] = [];
 
   /**
    * `isOwn`: the records are in segments of the archive, and have the overflow numbers of their digests. `copyingFor`:
    * an add is about to copy the records, so their places are still empty; it has entered these captures before.
-   * `segment`: the records are in this segment.
+   * `segment`: the records are in this segment. `checks`: the records come from outside, so the commit checks that
+   * their captures are new (C5).
    */
   constructor(
     catalog: CatalogView,
     draft: CatalogDraft,
     fingerprint: (digest: Uint8Array) => Uint8Array,
-    options: { isOwn?: boolean } & ({ segment: number } | { copyingFor: AddedCaptures }),
+    options: { isOwn?: boolean; checks?: CaptureChecks | undefined } & (
+      | { segment: number }
+      | { copyingFor: AddedCaptures }
+    ),
   ) {
+    this.#checks = options.checks;
     this.#isOwn = options.isOwn ?? false;
     this.#copyingFor = 'copyingFor' in options ? options.copyingFor : undefined;
     this.#segment = 'segment' in options ? options.segment : undefined;
@@ -171,7 +181,7 @@ export class Registrar {
       return { facts, capture: undefined, isKnown: false };
     }
     const capture = captureOf(facts, facts.kind!, place, collection, block);
-    this.#put(capture);
+    this.#put(capture, facts);
     if (facts.kind === 'revisit' && !block) this.#draft.putNote(unresolvedNote(place), formatClues(facts));
     return { facts, capture, isKnown: false };
   }
@@ -194,12 +204,13 @@ export class Registrar {
    * content.
    */
   enterRevisit(facts: RecordFacts, place: Place, collection: number, block: BlockKey, isNamed: boolean): void {
-    this.#put(captureOf(facts, 'revisit', place, collection, block));
+    this.#put(captureOf(facts, 'revisit', place, collection, block), facts);
     if (!isNamed) this.#declare(facts.declaredDigest, block);
   }
 
-  #put(capture: Capture): void {
-    this.#draft.putCapture(capture);
+  #put(capture: Capture, facts: RecordFacts): void {
+    this.#draft.putCapture(capture, this.#checks && new OutsideCapture(capture, this.#checks));
+    this.entered.push(facts);
     this.#revisits.addCapture(capture);
     if (this.#copyingFor) this.#known.add(capture);
   }
@@ -254,7 +265,7 @@ export class Registrar {
         this.#lost.delete(key);
         this.#draft.moveHolder(key, place);
         this.#fresh.set(key, facts);
-      }
+      } else this.#draft.addSpare(key, facts.payloadBytes, place);
       this.#declareOnce(facts.declaredDigest, key);
       return key;
     }

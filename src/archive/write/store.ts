@@ -17,11 +17,15 @@ import type { Block, BlockKey, Capture, Place } from '../../catalog/index.ts';
 import {
   CONTENT_FIELD,
   type ContentFacts,
+  commitUntilTaken,
   type Decision,
   decide,
+  type OpenSegment,
   OVERFLOW_FIELD,
   recordHash,
+  type SegmentKind,
   type StoreMode,
+  type WriteOutcome,
 } from '../../ledger/index.ts';
 import { urlKey } from '../../url/index.ts';
 import {
@@ -44,8 +48,6 @@ import { type ContentKey, formatContentKey } from '../content-key.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { blockId, type CatalogDraft } from '../revisit/catalog-draft.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
-import type { SegmentKind } from '../segment/segment-kind.ts';
-import type { OpenSegment } from '../segment/segment-writer.ts';
 import { appendStreamed } from '../segment/streamed-append.ts';
 import { volumeChoice } from '../segment/volume-choice.ts';
 import { CommitWindow } from './commit-window.ts';
@@ -204,42 +206,51 @@ export class StoreQueue {
     }
   }
 
+  /** Commits a group of stores, and makes it again as long as others change the contents that it refers to. */
   async #commitGroup(group: readonly Waiting[]): Promise<void> {
-    let draft = this.#archive.newDraft();
-    let done: { waiting: Waiting; stored: Stored }[] = [];
-    const finish = async () => {
-      await this.#archive.commit(draft);
-      this.#fresh.clear();
-      for (const { waiting, stored } of done) waiting.resolve(stored);
-      done = [];
-      draft = this.#archive.newDraft();
-    };
-    let at = 0;
+    let left = group;
     try {
-      await draft.load(group.map((waiting) => this.#fingerprint(waiting)));
-      const choose = await this.#targets(group);
-      const ahead = await this.#encodeAhead(group, draft);
-      for (; at < group.length; at++) {
-        const waiting = group[at]!;
-        const kind = choose(waiting);
-        const open = this.#archive.segmentWriter.findOpen(kind) ?? (await this.#archive.segmentWriter.openFor(kind));
-        if (this.#refersToUncommitted(waiting, draft, open)) {
-          await finish();
-          await draft.load(group.slice(at).map((later) => this.#fingerprint(later)));
+      await commitUntilTaken(async (refusal) => {
+        // A store has an id of its own, so it is never known.
+        if (refusal?.kind === 'barred') left = refuseBarred(left, refusal.captures);
+        this.#fresh.clear();
+        for (;;) {
+          const { stored, outcome } = await this.#commitBeginning(left);
+          if (outcome.kind !== 'committed') return outcome;
+          const done = left.slice(0, stored.length);
+          left = left.slice(stored.length);
+          for (const [index, waiting] of done.entries()) waiting.resolve(stored[index]!);
+          if (left.length === 0) return outcome;
         }
-        done.push({ waiting, stored: await this.#write(waiting, draft, open, ahead.get(waiting)) });
-        if (this.#archive.segmentWriter.isFull(open)) await this.#archive.segmentWriter.flush(open);
-      }
-      await finish();
+      });
     } catch (error) {
       this.#fresh.clear();
       await this.#archive.segmentWriter.rollBack();
-      const left = [...done.map(({ waiting }) => waiting), ...group.slice(at)];
       const isErrorOfOne = left.length > 1 && !(error instanceof PinakesError && error.retryable);
       // An error of one store must not cost the others in its group.
       if (isErrorOfOne) for (const waiting of left) await this.#commitGroup([waiting]);
       else for (const waiting of left) waiting.reject(error);
     }
+  }
+
+  /** Writes the stores up to the first that refers to an uncommitted record of another segment, and commits them. */
+  async #commitBeginning(group: readonly Waiting[]): Promise<{ stored: Stored[]; outcome: WriteOutcome }> {
+    const { segmentWriter } = this.#archive;
+    const draft = this.#archive.newDraft();
+    const stored: Stored[] = [];
+    await draft.load(group.map((waiting) => this.#fingerprint(waiting)));
+    const choose = await this.#targets(group);
+    const ahead = await this.#encodeAhead(group, draft);
+    for (const waiting of group) {
+      const kind = choose(waiting);
+      const open = segmentWriter.findOpen(kind) ?? (await segmentWriter.openFor(kind));
+      if (this.#refersToUncommitted(waiting, draft, open)) break;
+      stored.push(await this.#write(waiting, draft, open, ahead.get(waiting)));
+      if (segmentWriter.isFull(open)) await segmentWriter.flush(open);
+    }
+    const outcome = await this.#archive.commit(draft);
+    this.#fresh.clear();
+    return { stored, outcome };
   }
 
   #fingerprint({ spool }: Waiting): Uint8Array {
@@ -344,6 +355,7 @@ export class StoreQueue {
     const isNew = !('block' in decision);
     if (isNew) draft.addBlock(key, spool.facts.payloadBytes, place);
     else if (decision.kind === 'lost') draft.moveHolder(key, place);
+    else if (!isRevisit) draft.addSpare(key, spool.facts.payloadBytes, place);
     if (isNew || decision.kind === 'lost') this.#fresh.set(blockId(key), { referent: referentOf(record) });
     const capture: Capture = {
       urlKey: urlKey(record.targetUri!),
@@ -517,6 +529,13 @@ export class StoreQueue {
     const request = this.#requestOf(input, responseId);
     return request && this.#text.encode([request.head, request.block, RECORD_TRAILER]);
   }
+}
+
+/** Refuses the stores whose contents or URLs may not come back, and returns the others. */
+function refuseBarred(group: readonly Waiting[], barred: readonly number[]): readonly Waiting[] {
+  for (const index of barred)
+    group[index]!.reject(new PinakesError('CONTENT_BARRED', { where: targetUriOf(group[index]!) }));
+  return group.filter((_, index) => !barred.includes(index));
 }
 
 function withDigest(record: NewRecord, spool: Spool): NewRecord {

@@ -78,15 +78,21 @@ function isAsExpected(row: Segment | undefined, { from }: SegmentChange, lease: 
   return row.lease.name === lease?.name || lease?.name === ADOPTION_LEASE;
 }
 
-/** Refuses captures that the archive has or has deleted (C5), and those that are barred (D3). */
+/**
+ * Refuses captures that the archive has or has deleted (C5), and those that are barred (D3). `isSeen`: the caller knows
+ * that the archive does not have them.
+ */
 export async function refusalOfCaptures(
   captures: readonly NewCapture[],
   { hasDeleted, hasBars }: DatabaseState,
+  isSeen: boolean,
   view: SharedCatalogView,
 ): Promise<CommitOutcome | undefined> {
-  const marked = captures.flatMap(({ marks }, index) => (marks ? [index] : []));
+  // Marks are computed when they are read, so they are read only when they are needed.
+  const marked = isSeen && !hasDeleted ? [] : captures.flatMap(({ marks }, index) => (marks ? [index] : []));
   if (marked.length > 0) {
-    const known = await knownAmong(marked, captures, view);
+    const unknown = isSeen ? [] : marked.filter((index) => !captures[index]!.mayRepeat);
+    const known = await knownAmong(unknown, captures, view);
     const deleted = hasDeleted ? await deletedAmong(marked, captures, view) : [];
     if (known.length + deleted.length > 0) return { kind: 'known', captures: known, deleted };
   }

@@ -175,8 +175,10 @@ export class LevelCatalog implements SharedCatalog, Catalog {
 
   /** What the caller looked up still holds while there was no other change. */
   async #refusalOfCaptures({ captures = [], seen }: CommitGroup): Promise<CommitOutcome | undefined> {
-    if (captures.length === 0 || seen === this.#state.batchNumber) return undefined;
-    return await this.#ask((view) => refusalOfCaptures(captures, this.#state, view));
+    const { batchNumber, hasDeleted, hasBars } = this.#state;
+    const isSeen = seen === batchNumber;
+    if (captures.length === 0 || (isSeen && !hasDeleted && !hasBars)) return undefined;
+    return await this.#ask((view) => refusalOfCaptures(captures, this.#state, isSeen, view));
   }
 
   listSegment(segment: NewSegment, lease?: Lease): Promise<Segment | undefined> {

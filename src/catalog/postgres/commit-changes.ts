@@ -167,7 +167,8 @@ export class CommitChanges {
   async #putCaptures(moved: ReadonlyMap<string, MarkedCapture>): Promise<void> {
     const put = new Map(moved);
     const marks = new Set<string>();
-    for (const { capture, marks: [mark = EMPTY] = [] } of this.#group.captures ?? []) {
+    for (const { capture, marks: [own = EMPTY] = [], mayRepeat } of this.#group.captures ?? []) {
+      const mark = mayRepeat ? EMPTY : own;
       const name = Buffer.from(mark).toString('latin1');
       // Of two equal captures in one group, as in a file that repeats a record, the first has the mark.
       put.set(captureId(capture), { capture, mark: marks.has(name) ? EMPTY : mark });

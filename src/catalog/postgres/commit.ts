@@ -144,9 +144,12 @@ async function checkCaptures(
   refuse: (outcome: CommitOutcome) => never,
 ): Promise<void> {
   if (captures.length === 0) return;
-  const marked = captures.flatMap(({ capture, marks }, index) => (marks ? [{ capture, index }] : []));
-  if (marked.length > 0) {
-    const rows = rowSet('r', marked, NUMBERED_IDENTITY, 1);
+  const marks = captures.flatMap(({ marks: own = [] }, index) => own.map((mark) => ({ mark, index })));
+  if (marks.length > 0) {
+    const unknown = captures.flatMap(({ capture, marks: own, mayRepeat }, index) =>
+      own && !mayRepeat ? [{ capture, index }] : [],
+    );
+    const rows = rowSet('r', unknown, NUMBERED_IDENTITY, 1);
     const known = await query(
       `select r.capture from ${rows.table} where exists (
          select from ${tables.captures} c
@@ -155,7 +158,6 @@ async function checkCaptures(
        ) order by r.capture`,
       rows.values,
     );
-    const marks = captures.flatMap(({ marks: own = [] }, index) => own.map((mark) => ({ mark, index })));
     const markRows = rowSet('m', marks, MARK_COLUMNS, 1);
     const deleted = await query(
       `select distinct m.capture from ${markRows.table} join ${tables.deleted} using (mark) order by m.capture`,

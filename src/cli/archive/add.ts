@@ -110,6 +110,12 @@ function summary(report: AddReport, inputBytes: number, storedBytes: number, isI
       `${counted(report.deletedSince, 'capture')} of the collection ${report.deletedSince === 1 ? 'was' : 'were'} deleted since the same files were added; ` +
         'the deleted captures were left out, and `--again` adds them again',
     );
+  if (report.capturesDeleted > 0)
+    lines.push(
+      `${counted(report.capturesDeleted, 'capture')} left out because ${report.capturesDeleted === 1 ? 'it was' : 'they were'} deleted from the archive; \`--again\` takes ${report.capturesDeleted === 1 ? 'it' : 'them'} in`,
+    );
+  if (report.capturesBarred > 0)
+    lines.push(`${counted(report.capturesBarred, 'capture')} left out because of a takedown`);
   if (report.unresolved > 0)
     lines.push(
       `${counted(report.unresolved, 'revisit')} without ${report.unresolved === 1 ? 'its' : 'their'} original in the archive so far; add the ${report.unresolved === 1 ? 'file that holds it' : 'files that hold them'}`,

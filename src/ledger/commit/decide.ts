@@ -28,8 +28,8 @@
  * A record that is copied keeps its head, so a full record without an overflow number is the first content of its
  * digest. When the equal block has a number and there is no first content, the record becomes the first (`new`).
  */
-import type { Block } from '../catalog/index.ts';
-import { UNSHARED_BYTES_MAX } from '../warc/index.ts';
+import type { Block } from '../../catalog/index.ts';
+import { UNSHARED_BYTES_MAX } from '../../warc/index.ts';
 
 /** `regular`: same digest and size; `compare`: same bytes; `force-new`: never. */
 export type StoreMode = 'regular' | 'compare' | 'force-new';

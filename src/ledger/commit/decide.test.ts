@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Block } from '../catalog/index.ts';
+import type { Block } from '../../catalog/index.ts';
 import { type ContentFacts, type Decision, decide, type Question } from './decide.ts';
 
 const SIZE = 5000;
