@@ -3,7 +3,6 @@
  * Joins warc, volume and catalog. Knows nothing of connectors, files of users, exports or the command line.
  */
 
-export type { AdoptingOptions } from './adopt-records.ts';
 export { AppendingStore } from './appending-store.ts';
 export { type AskAgain, askAgain, isRetryable } from './ask-again.ts';
 export * from './commit/commit.ts';
@@ -11,8 +10,6 @@ export * from './commit/decide.ts';
 export * from './counters.ts';
 export * from './delete.ts';
 export * from './deletion-record.ts';
-export * from './heal.ts';
-export * from './heal-plan.ts';
 export * from './lease.ts';
 export * from './mark.ts';
 export * from './open-segment.ts';
@@ -20,6 +17,13 @@ export * from './own-records.ts';
 export * from './part-name.ts';
 export { PartStore } from './part-store.ts';
 export * from './record-facts.ts';
+export * from './recovery/adopt.ts';
+export type { AdoptingOptions } from './recovery/adopt-records.ts';
+export * from './recovery/collect.ts';
+export * from './recovery/heal.ts';
+export * from './recovery/heal-plan.ts';
+export * from './recovery/incarnation-list.ts';
+export * from './recovery/rebuild.ts';
 export * from './reference-choice.ts';
 export * from './replaced-notes.ts';
 export * from './replacement/replacement-writer.ts';

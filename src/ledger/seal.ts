@@ -11,9 +11,10 @@
  * The holder of the lease under which the segment is written may seal it, and goes on with what another began.
  */
 import { assert, type Clock, PinakesError } from '../base/index.ts';
-import type { CommitOutcome, Lease, Segment, SegmentChange, SharedCatalog } from '../catalog/index.ts';
+import type { CommitOutcome, Lease, RootSegment, Segment, SegmentChange, SharedCatalog } from '../catalog/index.ts';
 import { type AskAgain, askAgain } from './ask-again.ts';
 import { commitCounted, countersOf } from './counters.ts';
+import { freshName } from './segment-name.ts';
 import { isMissing } from './segment-reader.ts';
 import type { SegmentStore } from './segment-store.ts';
 
@@ -26,6 +27,8 @@ export type Sealing = {
   readonly lease: Lease | undefined;
   readonly clock: Clock;
   readonly graceMs: number;
+  /** The incarnation that seals what an earlier one left open, under a name of its own (R3). */
+  readonly freshFor?: number | undefined;
   readonly again?: AskAgain | undefined;
 };
 
@@ -42,9 +45,14 @@ async function sealInPlace({ catalog, store, lease, again }: Sealing, row: Segme
   return changeRow(catalog, lease, row, { state: 'sealed' }, { again });
 }
 
-function fixList({ catalog, lease, again }: Sealing, row: Segment): Promise<Segment | undefined> {
+function fixList({ catalog, lease, freshFor, again }: Sealing, row: Segment): Promise<Segment | undefined> {
   assert(row.parts !== undefined && row.bytes > 0, 'a segment that is sealed has parts');
-  return changeRow(catalog, lease, row, { state: 'sealing' }, { again });
+  const fresh = freshFor === undefined ? {} : { name: freshName(row.name, freshFor), roots: rootsOf(row) };
+  return changeRow(catalog, lease, row, { state: 'sealing', ...fresh }, { again });
+}
+
+function rootsOf({ name, roots, sequence, number }: Segment): readonly RootSegment[] {
+  return roots ?? [{ name, sequence: sequence ?? number }];
 }
 
 /** Joins the fixed list and sets `sealed`. */

@@ -43,6 +43,17 @@ export function freshName(name: string, incarnation: number): string {
   return name.replace(FRESH, '').replace(SUFFIX, (suffix) => `.s${incarnation}${suffix}`);
 }
 
+/** The name under which the segment was begun. */
+export function begunName(name: string): string {
+  return name.replace(FRESH, '');
+}
+
+/** The incarnation that sealed the segment under this name (R3). Undefined: its writer did. */
+export function incarnationOfName(name: string): number | undefined {
+  const match = FRESH.exec(name);
+  return match ? Number(match[0].slice('.s'.length)) : undefined;
+}
+
 /** The folder of a segment, which names its collection. */
 export function folderOf(name: string): string {
   return name.slice(0, Math.max(0, name.lastIndexOf('/')));

@@ -228,17 +228,20 @@ export function judgeDeliveries(book: Book): string[] {
   });
 }
 
-/** What a catalog says, in lines that do not depend on its numbers or on which record of several holds a content. */
+/**
+ * What a catalog says, in lines that do not depend on its numbers, on which record of several holds a content, or on
+ * which of two records of a capture that was stored twice is its record (R5, R6).
+ */
 export async function describeCatalog(catalog: SharedCatalogView): Promise<string[]> {
   const lines: string[] = [];
   for await (const page of catalog.captures({}))
-    for (const { url, time, kind, status, mime, block, hash } of page)
-      lines.push(`capture ${url} ${time} ${kind} ${status} ${mime} ${block && idOfBlock(block)} ${hash}`);
+    for (const { url, time, status, mime, block, hash } of page)
+      lines.push(`capture ${url} ${time} ${status} ${mime} ${block && idOfBlock(block)} ${hash}`);
   for await (const page of catalog.blocks())
     for (const { key, size, references } of page) lines.push(`content ${idOfBlock(key)} ${size} ${references}`);
   for (const bar of await catalog.bars()) lines.push(`bar ${bar.kind === 'content' ? toHex(bar.digest) : bar.urlKey}`);
-  for (const { name, state, bytes, records, deadBytes } of await catalog.segments())
-    if (records > 0) lines.push(`segment ${name} ${state} ${bytes} ${records} ${deadBytes}`);
+  for (const { name, state, bytes, records } of await catalog.segments())
+    if (records > 0) lines.push(`segment ${name} ${state} ${bytes} ${records}`);
   return lines.sort();
 }
 

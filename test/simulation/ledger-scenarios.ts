@@ -2,6 +2,8 @@
  * Scenarios of writers, healing, adoption and collection. Their letters are those of the model of the protocol from
  * which the rules were drawn.
  */
+import { ledgerAdopter } from './ledger-adopter.ts';
+import { ledgerCollector } from './ledger-collector.ts';
 import { ledgerDeleter } from './ledger-deleter.ts';
 import { ledgerHealer } from './ledger-healer.ts';
 import { finishOn } from './ledger-judge.ts';
@@ -15,6 +17,8 @@ const capture = (id: string, content: string, isForced = false) => ({ id, conten
 /** One sealed segment with one capture. */
 const oneSealed = (world: World) => runAlone(world, 'P', ledgerWriter([[capture('p1', 'x')]]));
 const finish = finishOn('bucket');
+/** Begins when the catalog has gone back. */
+const adopter = { work: ledgerAdopter(), startsWhen: ({ setbacks }: World) => setbacks > 0 };
 
 export const LEDGER_SCENARIOS: readonly Scenario[] = [
   {
@@ -83,6 +87,12 @@ export const LEDGER_SCENARIOS: readonly Scenario[] = [
     finish,
   },
   {
+    name: 'K a collector beside a writer that has not committed',
+    processes: { W: ledgerWriter([[capture('w1', 'x')]]), G: ledgerCollector },
+    hasFaults: false,
+    finish,
+  },
+  {
     name: 'M a takedown, and healing of what a writer left',
     setup: oneSealed,
     processes: {
@@ -108,6 +118,60 @@ export const LEDGER_SCENARIOS: readonly Scenario[] = [
   {
     name: 'T2 a reader while a segment is sealed',
     processes: { R: ledgerReader('w1', 2), W: ledgerWriter([[capture('w1', 'x')]]) },
+    finish,
+  },
+  {
+    name: 'Ba failover: a writer, and a deleter of the record that holds the content',
+    setup: oneSealed,
+    processes: { W: ledgerWriter([[capture('w1', 'x')]]), D: ledgerDeleter({ capture: 'p1' }), A: adopter },
+    goesBack: 'failover',
+    finish,
+  },
+  {
+    name: "Bb failover: one writer's revisit refers to another's record",
+    processes: {
+      W: ledgerWriter([[capture('w1', 'x')]], { staysOpen: true }),
+      V: ledgerWriter([[capture('v1', 'x')]]),
+      A: adopter,
+    },
+    goesBack: 'failover',
+    finish,
+  },
+  {
+    name: 'Bf failover: a takedown, and a store of the same content',
+    setup: oneSealed,
+    processes: { W: ledgerWriter([[capture('w1', 'x', true)]]), D: ledgerDeleter({ takedown: 'x' }), A: adopter },
+    goesBack: 'failover',
+    finish,
+  },
+  {
+    name: 'Bg failover: a healer, and two that adopt',
+    processes: {
+      W: ledgerWriter([[capture('w1', 'x')], [capture('w2', 'y')]]),
+      H: ledgerHealer('W'),
+      A1: { ...adopter, mayDie: true },
+      A2: adopter,
+    },
+    goesBack: 'failover',
+    leasesEnd: ['W', 'adoption'],
+    finish,
+  },
+  {
+    name: 'Bh failover twice',
+    processes: { W: ledgerWriter([[capture('w1', 'x')], [capture('w2', 'x')]]), A1: adopter, A2: adopter },
+    goesBack: 'failover',
+    setbacksMax: 2,
+    leasesEnd: ['adoption'],
+    finish,
+  },
+  {
+    name: 'Bj failover: a client stores again with another writer',
+    processes: {
+      W: { work: ledgerWriter([[capture('w1', 'x')]]), mayDie: true },
+      A: adopter,
+      V: ledgerWriter([[capture('w1', 'x'), capture('v2', 'x')]]),
+    },
+    goesBack: 'failover',
     finish,
   },
 ];

@@ -11,7 +11,7 @@
  *
  * A deletion record is entered in one commit with the captures that it deletes.
  */
-import { type Finding, PinakesError } from '../base/index.ts';
+import { type Finding, PinakesError } from '../../base/index.ts';
 import type {
   CommitGroup,
   CommitOutcome,
@@ -20,13 +20,15 @@ import type {
   Segment,
   SegmentChange,
   SharedCatalog,
-} from '../catalog/index.ts';
-import { type AskAgain, askAgain } from './ask-again.ts';
+} from '../../catalog/index.ts';
+import { type AskAgain, askAgain } from '../ask-again.ts';
+import { commitCounted, countersOf } from '../counters.ts';
+import { DELETED_AT_ONCE_MAX, type Deletion } from '../deletion-record.ts';
+import { type ForeignRevisits, namedContent, type OwnGroup, ownGroup } from '../own-records.ts';
+import { RUNS_NOTE, type Runs } from '../runs.ts';
+import { type SegmentRecord, segmentRecords } from '../segment-records.ts';
+import type { SegmentBytes, SegmentStore } from '../segment-store.ts';
 import { type CollectionName, capturesOfDeletions, type MatchedCapture } from './deletion-match.ts';
-import { DELETED_AT_ONCE_MAX, type Deletion } from './deletion-record.ts';
-import { type ForeignRevisits, namedContent, type OwnGroup, ownGroup } from './own-records.ts';
-import { type SegmentRecord, segmentRecords } from './segment-records.ts';
-import type { SegmentBytes, SegmentStore } from './segment-store.ts';
 
 /** Records that one commit enters. */
 const RECORDS_MAX = 500;
@@ -42,6 +44,8 @@ export type AdoptingOptions = {
   readonly fingerprint?: ((digest: Uint8Array) => Uint8Array) | undefined;
   readonly foreign?: ForeignRevisits | undefined;
   readonly onFinding?: ((finding: Finding) => void) | undefined;
+  /** Keeps contents to which nothing refers, while records that are not entered yet may refer to them. */
+  readonly keepsUnreferenced?: boolean | undefined;
   /** Called after each commit, to renew the lease. */
   readonly onStep?: (() => Promise<void>) | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -71,6 +75,47 @@ export async function adoptRecords(
     if (!(await steps.add(record))) break;
   }
   return steps.end();
+}
+
+/**
+ * Enters only the contents of the full records beyond the committed length, so that revisits in other segments find
+ * them whatever the order is. False: the lease belongs to others now.
+ */
+export async function adoptContents(
+  options: AdoptingOptions,
+  store: SegmentStore,
+  row: Segment,
+  content: SegmentBytes,
+): Promise<boolean> {
+  const { catalog, lease, again, collectionName, fingerprint, onStep, signal } = options;
+  const { number: segment, collection } = row;
+  const grouping = {
+    segment,
+    collection,
+    collectionName: await collectionName(collection),
+    fingerprint,
+    unresolved: 'refuse',
+  } as const;
+  const enter = async (records: readonly SegmentRecord[]) => {
+    const { captures, blocks } = await ownGroup(catalog, records, grouping);
+    const isBarred = await catalog.findBarred(captures.map(({ capture }) => capture));
+    const barred = new Set(captures.flatMap(({ capture }, index) => (isBarred[index] ? [capture.place.offset] : [])));
+    const kept = blocks.filter(({ holder }) => !barred.has(holder.offset));
+    const group = { lease, blocks: kept, keepsUnreferenced: true };
+    const outcome = await askAgain(() => commitCounted(catalog, group), again);
+    await onStep?.();
+    return outcome.kind === 'committed';
+  };
+  let full: SegmentRecord[] = [];
+  for await (const record of segmentRecords(store, content, row.bytes, content.bytes, { signal })) {
+    const { kind } = record.facts;
+    if (kind === undefined || kind === 'revisit') continue;
+    full.push(record);
+    if (full.length < RECORDS_MAX) continue;
+    if (!(await enter(full))) return false;
+    full = [];
+  }
+  return full.length === 0 || enter(full);
 }
 
 /** The records of one segment, in commits. */
@@ -130,7 +175,10 @@ class Steps {
       }
       const change = changeOf(row, records, this.#content);
       const outcome = await this.#send(row, change, records, group, refused);
-      if (outcome.kind === 'committed') return { row: { ...row, ...change.to }, isCut: records.length < given.length };
+      if (outcome.kind === 'committed') {
+        countersOf(this.#options.catalog).note('adoptedRecords', row.name, records.length);
+        return { row: { ...row, ...change.to }, isCut: records.length < given.length };
+      }
       if (outcome.kind === 'fenced') return undefined;
       for (const index of refusedBy(outcome)) refused.add(group.records[index]!);
     }
@@ -163,7 +211,7 @@ class Steps {
     group: OwnGroup,
     refused: ReadonlySet<SegmentRecord>,
   ): Promise<CommitOutcome> {
-    const { lease } = this.#options;
+    const { lease, keepsUnreferenced = false } = this.#options;
     const deletions: Deletion[] = records.flatMap(({ deletion }) => deletion?.deletion ?? []);
     const matched = deletions.length > 0 ? await this.#deleteMany(deletions) : [];
     if (!Array.isArray(matched)) return matched;
@@ -180,7 +228,8 @@ class Steps {
       captures,
       dead: [...refused].map((record) => deadOf(row, record, this.#options.fingerprint)),
       aliases,
-      putNotes,
+      putNotes: { ...putNotes, ...runsNotes(row, records) },
+      keepsUnreferenced,
     });
   }
 
@@ -200,7 +249,7 @@ class Steps {
 
   #ask(group: CommitGroup): Promise<CommitOutcome> {
     const { catalog, again } = this.#options;
-    return askAgain(() => catalog.commit(group), again);
+    return askAgain(() => commitCounted(catalog, group), again);
   }
 
   #report({ facts }: SegmentRecord, problem: string): void {
@@ -223,8 +272,23 @@ function changeOf(row: Segment, added: readonly SegmentRecord[], { parts }: Segm
     bytes: end,
     records: records + added.length,
     ...(parts && { parts: parts.filter((part) => part.offset < end) }),
+    ...rootsOfRuns(runsIn(added)),
   };
   return { number, from: { state, bytes, volume }, to };
+}
+
+/** A replacement ends with its runs (K1). */
+function runsNotes({ name }: Segment, records: readonly SegmentRecord[]): Record<string, string> {
+  const runs = runsIn(records);
+  return runs ? { [RUNS_NOTE + name]: runs.toNote() } : {};
+}
+
+function runsIn(records: readonly SegmentRecord[]): Runs | undefined {
+  return records.findLast((record) => record.runs)?.runs;
+}
+
+function rootsOfRuns(runs: Runs | undefined): Pick<Segment, 'roots'> {
+  return runs ? { roots: runs.roots } : {};
 }
 
 /** The records that the catalog refused, as indexes into the captures of the group. */

@@ -9,16 +9,23 @@
  * Segments of a compaction are replacements that are being written. Nothing refers to them before they are swapped in,
  * so they are not healed here.
  */
-import { ADOPTION_LEASE, type Segment, type SharedCatalog } from '../catalog/index.ts';
+import { ADOPTION_LEASE, type Segment, type SharedCatalog } from '../../catalog/index.ts';
+import { askAgain } from '../ask-again.ts';
+import { commitCounted, countersOf } from '../counters.ts';
+import { COMPACTION_LEASES, HeldLease, type LeaseOptions } from '../lease.ts';
+import { type Sealing, sealSegment } from '../seal.ts';
+import type { FoundSegment, SegmentStore, SegmentStores } from '../segment-store.ts';
 import { type AdoptingOptions, adoptRecords } from './adopt-records.ts';
-import { askAgain } from './ask-again.ts';
 import { planHealing } from './heal-plan.ts';
-import { COMPACTION_LEASES, HeldLease, type LeaseOptions } from './lease.ts';
-import { type Sealing, sealSegment } from './seal.ts';
-import type { SegmentStore, SegmentStores } from './segment-store.ts';
 
 export type HealingOptions = AdoptingOptions &
-  Pick<Sealing, 'clock' | 'graceMs'> & { readonly stores: Pick<SegmentStores, 'get'> };
+  Pick<Sealing, 'clock' | 'graceMs' | 'freshFor'> & {
+    readonly stores: Pick<SegmentStores, 'get'>;
+    /** What becomes of refused records. Default: the segment is cut before them, unless its object is sealed. */
+    readonly refusedAre?: 'cut' | 'bury' | undefined;
+    /** Whether the row has all parts that count, and others are passed over. */
+    readonly isFixed?: boolean | undefined;
+  };
 
 export type HealedSegment = {
   readonly name: string;
@@ -40,7 +47,8 @@ export async function healSegment(options: HealingOptions, given: Segment): Prom
   const isShared = options.lease !== undefined;
   let now = given;
   for (;;) {
-    const plan = planHealing(now, await store.find(name), { hasParts: store.hasParts, isShared });
+    const found = options.isFixed ? fixedOf(now, await store.find(name)) : await store.find(name);
+    const plan = planHealing(now, found, { hasParts: store.hasParts, isShared });
     if (plan.kind === 'done') return healed('sealed', now);
     if (plan.kind === 'seal') return sealedOr(await sealSegment({ ...options, store }, now));
     if (plan.kind === 'drop') return healed((await dropSegment(options, store, now)) ? 'dropped' : 'lost');
@@ -49,17 +57,28 @@ export async function healSegment(options: HealingOptions, given: Segment): Prom
       return healed('damaged', now);
     }
     const { content, next } = plan;
-    const adopted = await adoptRecords(options, store, now, content, next === 'set sealed' ? 'bury' : 'cut');
+    const refusedAre = next === 'set sealed' ? 'bury' : (options.refusedAre ?? 'cut');
+    const adopted = await adoptRecords(options, store, now, content, refusedAre);
     if (!adopted) return healed('lost');
     const { row, isCut } = adopted;
     if (row.bytes === 0) return healed((await dropSegment(options, store, row)) ? 'dropped' : 'lost');
     if (next === 'set sealed') return sealedOr(await setSealed(options, row, content.bytes));
-    if (isCut) await store.cut(name, row.bytes);
+    if (isCut) {
+      countersOf(options.catalog).note('healedTails', name);
+      await store.cut(name, row.bytes);
+    }
     if (next === 'go on' && !(isCut && store.hasParts)) return healed('open', row);
     if (store.hasParts) return sealedOr(await sealSegment({ ...options, store }, row));
     await store.seal(row);
     now = row;
   }
+}
+
+/** Without the parts that the row does not have. A row without parts is about the object. */
+export function fixedOf({ parts = [] }: Segment, { object, parts: found }: FoundSegment): FoundSegment {
+  const names = new Set(parts.map((part) => part.name));
+  if (names.size === 0) return { object, parts: [] };
+  return { object: undefined, parts: found.filter((part) => names.has(part.name)) };
 }
 
 /** The object is sealed, so it has all of its bytes for good. */
@@ -75,7 +94,7 @@ async function setSealed(
     lease,
     segments: [{ number, from: { state, bytes: row.bytes, volume }, to }],
   };
-  const outcome = await askAgain(() => catalog.commit(group), again);
+  const outcome = await askAgain(() => commitCounted(catalog, group), again);
   return outcome.kind === 'committed' ? { ...row, ...to } : undefined;
 }
 
@@ -86,7 +105,7 @@ async function dropSegment(options: HealingOptions, store: SegmentStore, row: Se
   // Without a row, an object of a volume with real append would be a file of the archivist's.
   if (!store.hasParts) await store.remove([name]);
   const segments = [{ number, from: { state, bytes, volume }, to: undefined }];
-  const outcome = await askAgain(() => catalog.commit({ lease, segments }), again);
+  const outcome = await askAgain(() => commitCounted(catalog, { lease, segments }), again);
   // An answer that was lost: the row is gone already.
   return outcome.kind === 'committed' || !(await catalog.segment(number));
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { partName } from '../part-name.ts';
+import type { FoundSegment } from '../segment-store.ts';
 import { type HealingRow, type HealingVolume, type HealPlan, planHealing } from './heal-plan.ts';
-import { partName } from './part-name.ts';
-import type { FoundSegment } from './segment-store.ts';
 
 const NAME = 'c/c-1.warc.gz';
 const BUCKET: HealingVolume = { hasParts: true, isShared: true };

@@ -3,14 +3,14 @@
  * deleted collection in its snapshot (D2). Nothing is indexed by marks, so all captures are read. That is rare: only
  * healing, an adoption and a rebuild meet deletions that the catalog has not carried out.
  */
-import { equal, toHex } from '../base/index.ts';
-import type { Bar, Capture, Mark, SharedCatalogView } from '../catalog/index.ts';
-import type { Deletion } from './deletion-record.ts';
-import { marksOf } from './mark.ts';
-import { RUNS_NOTE, Runs } from './runs.ts';
-import { isInBounds, type RootPlace } from './snapshot-bounds.ts';
+import { equal, toHex } from '../../base/index.ts';
+import type { Bar, Capture, Mark, SharedCatalogView } from '../../catalog/index.ts';
+import type { Deletion } from '../deletion-record.ts';
+import { marksOf } from '../mark.ts';
+import { RootPlaces, type RootPlacesCatalog } from '../replacement/root-places.ts';
+import { isInBounds } from '../snapshot-bounds.ts';
 
-export type MatchingCatalog = Pick<SharedCatalogView, 'captures' | 'segment' | 'notes'>;
+export type MatchingCatalog = Pick<SharedCatalogView, 'captures'> & RootPlacesCatalog;
 
 export type CollectionName = (collection: number) => string | Promise<string>;
 
@@ -25,7 +25,7 @@ export async function* capturesOfDeletions(
   const marks = new Set(deletions.flatMap((deletion) => deletion.marks.map(toHex)));
   const bars = deletions.flatMap((deletion) => deletion.bars);
   const collections = deletions.flatMap((deletion) => deletion.collection ?? []);
-  const places = new RootPlaces(catalog);
+  const places = collections.length > 0 ? await RootPlaces.load(catalog) : undefined;
   for await (const page of catalog.captures({}))
     for (const capture of page) {
       const name = await collectionName(capture.collection);
@@ -34,7 +34,7 @@ export async function* capturesOfDeletions(
       if (!mark && bars.some((bar) => isUnder(bar, capture))) mark = own[0];
       for (const { name: deleted, snapshot } of collections) {
         if (mark || deleted !== name) continue;
-        const place = await places.rootOf(capture);
+        const place = await places?.rootOf(capture.place);
         if (place && isInBounds(snapshot, place)) mark = own[0];
       }
       if (mark) yield { capture, mark };
@@ -44,34 +44,4 @@ export async function* capturesOfDeletions(
 function isUnder(bar: Bar, { urlKey, block }: Capture): boolean {
   if (bar.kind === 'url') return bar.urlKey === urlKey;
   return block !== undefined && equal(bar.digest, block.digest);
-}
-
-/** Where records were first written to. The runs of the segment that was asked for last are kept. */
-class RootPlaces {
-  readonly #catalog: MatchingCatalog;
-  #last: { readonly name: string; readonly runs: Runs | undefined } | undefined;
-
-  constructor(catalog: MatchingCatalog) {
-    this.#catalog = catalog;
-  }
-
-  async rootOf({ place: { segment: number, offset } }: Capture): Promise<RootPlace | undefined> {
-    const row = await this.#catalog.segment(number);
-    if (!row) return undefined;
-    const { name, sequence = number, roots } = row;
-    if (!roots) return { root: name, sequence, offset };
-    const runs = await this.#runsOf(name);
-    if (runs) return runs.rootOf(offset);
-    // A fresh seal has the records of its root at the same offsets (R3).
-    const [root] = roots;
-    return roots.length === 1 ? { root: root!.name, sequence: root!.sequence, offset } : undefined;
-  }
-
-  async #runsOf(name: string): Promise<Runs | undefined> {
-    if (this.#last?.name !== name) {
-      const note = (await this.#catalog.notes(RUNS_NOTE + name))[RUNS_NOTE + name];
-      this.#last = { name, runs: note === undefined ? undefined : Runs.parseNote(note) };
-    }
-    return this.#last?.runs;
-  }
 }

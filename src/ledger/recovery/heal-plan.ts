@@ -16,9 +16,9 @@
  * The plan after a growing object was sealed finds what was appended meanwhile (H3). A growing object is our own under
  * an embedded catalog, since the lock of the catalog has kept all others away.
  */
-import type { Segment } from '../catalog/index.ts';
-import { chainOf, endOf } from './part-name.ts';
-import type { FoundSegment, SegmentBytes } from './segment-store.ts';
+import type { Segment } from '../../catalog/index.ts';
+import { chainOf, endOf } from '../part-name.ts';
+import type { FoundSegment, SegmentBytes } from '../segment-store.ts';
 
 export type HealPlan =
   | { readonly kind: 'done' }
