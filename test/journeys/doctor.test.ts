@@ -152,6 +152,17 @@ test('beside a process without a server, doctor names the process and reports wh
   assert.match(advice[0]!.message, /another process has the archive open/);
 });
 
+test('the catalog of a process on another machine is left alone', async (t) => {
+  const directory = await filled(t);
+  const owner = { pid: 7, host: 'elsewhere', since: '2026-01-01T00:00:00Z', purpose: 'add' };
+  writeFileSync(join(directory, 'archive/owner.json'), JSON.stringify(owner));
+  const catalog = () => filesBelow(join(directory, 'archive/catalog')).map((path) => readFileSync(path));
+  const before = catalog();
+  const report = doctor(directory);
+  assert.deepEqual([report.owner, report.catalog, report.isWell], [owner, null, true]);
+  assert.deepEqual(catalog(), before);
+});
+
 test('a damaged catalog and a missing volume are problems, with advice', async (t) => {
   const directory = await filled(t);
   await rename(join(directory, 'archive/volumes/main'), join(directory, 'away'));

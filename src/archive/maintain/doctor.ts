@@ -7,6 +7,7 @@
  * outside of the catalog are reported.
  */
 import { stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type EpochMs, PinakesError } from '../../base/index.ts';
 import { type LeaseRow, openLevelCatalog, type Segment } from '../../catalog/index.ts';
@@ -86,6 +87,8 @@ export async function examineClosed(directory: string, now: EpochMs): Promise<Ex
   );
   try {
     const room = await examineRoom(directory, settings, volumes, now);
+    // The lock of a process on another machine may be invisible here.
+    if (room.owner && room.owner.host !== hostname()) return { ...room, catalog: undefined, refusal: undefined };
     try {
       return { ...room, catalog: await examineClosedCatalog(directory, volumes, room.volumes), refusal: undefined };
     } catch (error) {
