@@ -152,7 +152,7 @@ export class Archive implements CaptureReader {
     return this.connector.index?.documentMemory;
   }
 
-  /** A directory for temporary files, emptied when the archive is opened. */
+  /** A directory for temporary files of this opening alone, which is removed when the archive is closed. */
   get scratch(): string {
     return this.#opened.scratch;
   }

@@ -4,7 +4,6 @@
  *
  * Changes run one at a time, through `exclusive`. Reading does not wait for them.
  */
-import { mkdir, readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, Exclusive, type Finding, type IdSource, type PinakesError } from '../base/index.ts';
@@ -26,13 +25,12 @@ import { Retrieval } from './read/retrieve.ts';
 import { Reserve } from './reserve.ts';
 import { CatalogDraft } from './revisit/catalog-draft.ts';
 import { ResolutionFilter } from './revisit/resolution-filter.ts';
+import { Scratch } from './scratch.ts';
 import { SegmentRegistry } from './segment/segment-registry.ts';
 import { VolumeStores } from './segment/segment-stores.ts';
 import { Tombstones } from './segment/tombstones.ts';
 import { VolumeSet } from './segment/volume-set.ts';
 import { NamedSnapshots } from './stream/named-snapshots.ts';
-
-const SPOOL_DIRECTORY = 'spool';
 
 export type ArchiveOptions = {
   readonly clock: Clock;
@@ -90,6 +88,7 @@ export class OpenedArchive {
   readonly fingerprint: (digest: Uint8Array) => Uint8Array;
   readonly #owner: OwnerFile;
   readonly #reserve: Reserve;
+  readonly #scratch: Scratch;
   readonly #onFinding: ((finding: Finding) => void) | undefined;
   readonly #exclusive = new Exclusive();
   #connector: Connector;
@@ -111,6 +110,7 @@ export class OpenedArchive {
     this.#connector = connector;
     this.#owner = owner;
     this.#reserve = reserve;
+    this.#scratch = new Scratch(directory, clock());
     this.#onFinding = options.onFinding;
     this.segmentRegistry = new SegmentRegistry(clock);
     this.stores = new VolumeStores(volumes);
@@ -152,11 +152,9 @@ export class OpenedArchive {
     }
   }
 
-  /** Empties the spool, and reads collections, segments and snapshots. */
+  /** Makes the directory for temporary files, and reads collections, segments and snapshots. */
   async load(): Promise<void> {
-    await mkdir(this.scratch, { recursive: true });
-    for (const left of await readdir(this.scratch))
-      await rm(join(this.scratch, left), { recursive: true, force: true });
+    await this.#scratch.open();
     await this.snapshots.load();
     const { damage } = this.snapshots;
     if (damage) {
@@ -167,9 +165,9 @@ export class OpenedArchive {
     this.segmentRegistry.load(await this.catalog.segments());
   }
 
-  /** A directory for temporary files, emptied when the archive is opened. */
+  /** A directory for temporary files of this opening alone. */
   get scratch(): string {
-    return join(this.directory, SPOOL_DIRECTORY);
+    return this.#scratch.path;
   }
 
   get connector(): Connector {
@@ -276,6 +274,7 @@ export class OpenedArchive {
     await this.segmentWriter.dropEmpty();
     await this.volumes.close();
     this.access.close();
+    await this.#scratch.close();
     // The owner file belongs to this process only while it holds the lock of the catalog.
     await this.#owner.release();
     await this.#reserve.takeBack();

@@ -104,9 +104,13 @@ async function readOwner(path: string): Promise<Owner | undefined> {
 
 /** A process on another machine cannot be checked, and is assumed to be alive. */
 function isAlive(owner: Owner): boolean {
-  if (owner.host !== hostname()) return true;
+  return owner.host !== hostname() || isProcessAlive(owner.pid);
+}
+
+/** Whether a process of this machine is running. Its number may belong to another program by now. */
+export function isProcessAlive(pid: number): boolean {
   try {
-    process.kill(owner.pid, 0);
+    process.kill(pid, 0);
     return true;
   } catch (error) {
     return (error as { code?: string }).code === 'EPERM';

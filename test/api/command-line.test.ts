@@ -101,7 +101,8 @@ test('a command reports that its server was killed, and the archive is complete'
   put.stdin.write(Buffer.alloc(6 * 1024 * 1024, 7));
   const err: Buffer[] = [];
   put.stderr.on('data', (piece: Buffer) => err.push(piece));
-  while (readdirSync(join(at, 'served', 'spool')).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  const spool = join(at, 'served', 'spool');
+  while (readdirSync(spool, { recursive: true }).length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
   process.kill(pid, 'SIGKILL');
   const [code] = (await once(put, 'close')) as [number | null];
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');

@@ -209,7 +209,7 @@ test('a failure in a file of a package is reported with the name of that file in
   await writeWacz(path, { software: 'test', createdMs: 0, warcs: [warc], pages: [], indexLines: [] });
   const volume = volumesOf(archive).get('main');
   const append = volume.append.bind(volume);
-  const spool = join(archive.directory, 'spool');
+  const spool = archive.scratch;
   volume.append = async (...given) => {
     for (const name of readdirSync(spool)) if (name.startsWith('package-')) truncateSync(join(spool, name), 0);
     return append(...given);

@@ -1,7 +1,6 @@
 /** What storing guarantees. */
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { openArchive } from '../../src/archive/index.ts';
 import { PinakesError, toHex, utf8 } from '../../src/base/index.ts';
@@ -148,7 +147,7 @@ test('I9 Bounded memory: a body larger than the memory limit goes through a file
   const again = await archive.store(page('http://b.example/large', NOON, pieces('large', 200)), { mode: 'compare' });
   assert.equal(first.capture.kind, 'response');
   assert.equal(again.capture.kind, 'revisit');
-  assert.deepEqual(await readdir(join(archive.directory, 'spool')), []);
+  assert.deepEqual(await readdir(archive.scratch), []);
   let largest = 0;
   const parts: Buffer[] = [];
   for await (const piece of (await archive.get('http://b.example/large')).payload) {
