@@ -12,7 +12,7 @@ import { addInPlace } from './add/add-in-place.ts';
 import { addInputs } from './add/add-input.ts';
 import type { AddOptions, AddReport } from './add/add-report.ts';
 import { findCaptureById } from './capture-id.ts';
-import { type AskedFacts, askedQuery, type CaptureQuery, parseCaptureQuery } from './capture-query.ts';
+import { type AskedFacts, askedQuery, type CaptureQuery, parseCaptureQuery, type QueryNames } from './capture-query.ts';
 import type { Collections } from './collections.ts';
 import {
   CONNECTOR_NAME,
@@ -195,13 +195,18 @@ export class Archive implements CaptureReader {
   }
 
   /** Parses a query on facts of captures, for the `query` of a selection. An error marks the place in the text. */
-  query(text: string): CaptureQuery {
-    return parseCaptureQuery(text, { collection: (name) => this.collections.find(name) });
+  async query(text: string): Promise<CaptureQuery> {
+    return parseCaptureQuery(text, await this.#queryNames());
   }
 
   /** One query from a query text, a status and a media type. Undefined when none of them is given. */
-  askedQuery(asked: AskedFacts): CaptureQuery | undefined {
-    return askedQuery(asked, { collection: (name) => this.collections.find(name) });
+  async askedQuery(asked: AskedFacts): Promise<CaptureQuery | undefined> {
+    return askedQuery(asked, await this.#queryNames());
+  }
+
+  async #queryNames(): Promise<QueryNames> {
+    const numbers = new Map((await this.collections.all()).map(({ name, number }) => [name, number]));
+    return { collection: (name) => numbers.get(name) };
   }
 
   /** Counts what a deletion would remove, from the current captures or from those of the view `seen`. */
@@ -420,9 +425,9 @@ export class Archive implements CaptureReader {
     return archiveStats(this.#opened, options);
   }
 
-  /** All segments, in the order of their numbers. */
-  segments(): Promise<Segment[]> {
-    return this.#opened.segmentRegistry.all();
+  /** All segments with a committed record, in the order of their numbers. */
+  async segments(): Promise<Segment[]> {
+    return (await this.#opened.segmentRegistry.all()).filter(({ bytes }) => bytes > 0);
   }
 
   /** The bytes of a segment from `from` to `to`, which is exclusive. */

@@ -1,6 +1,9 @@
 /**
  * Collections by name and number. The segments are the truth: the first part of a segment name is its collection. The
  * numbers belong to the catalog, which deals them and keeps them in its notes.
+ *
+ * A collection keeps its number, so what was read once stays right. If others change the catalog too, an unknown name
+ * or number is looked up again.
  */
 import { PinakesError } from '../base/index.ts';
 import type { SharedCatalog } from '../catalog/index.ts';
@@ -11,7 +14,9 @@ const NOTE_PREFIX = 'collection:';
 export const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 /** The parts of a catalog that know collections. */
-type CollectionRows = Pick<SharedCatalog, 'notes' | 'collectionNumber'>;
+type CollectionRows = Pick<SharedCatalog, 'notes' | 'collectionNumber' | 'isShared'>;
+
+export type Collection = { readonly name: string; readonly number: number };
 
 export class Collections {
   readonly #catalog: CollectionRows;
@@ -23,11 +28,10 @@ export class Collections {
   }
 
   async load(): Promise<void> {
+    const notes = Object.entries(await this.#catalog.notes(NOTE_PREFIX));
     this.#numbers.clear();
     this.#names.clear();
-    for (const [note, value] of Object.entries(await this.#catalog.notes(NOTE_PREFIX))) {
-      this.#remember(note.slice(NOTE_PREFIX.length), Number(value));
-    }
+    for (const [note, value] of notes) this.#remember(note.slice(NOTE_PREFIX.length), Number(value));
   }
 
   /** The number of a collection, which never changes. A new collection gets a new number. */
@@ -48,16 +52,29 @@ export class Collections {
     throw new PinakesError('BAD_ARGUMENT', { where: `collection '${name}'`, detail });
   }
 
-  find(name: string): number | undefined {
-    return this.#numbers.get(name);
+  /** The number of a collection, if the archive has the collection. */
+  async find(name: string): Promise<number | undefined> {
+    return this.#numbers.get(name) ?? (await this.#others()).get(name);
   }
 
-  name(number: number): string {
+  /** The name of a collection: at once if it is known, since every line of an answer may need it. */
+  name(number: number): string | Promise<string> {
+    return this.#names.get(number) ?? this.#nameOfOther(number);
+  }
+
+  async all(): Promise<Collection[]> {
+    return [...(await this.#others())].map(([name, number]) => ({ name, number }));
+  }
+
+  async #nameOfOther(number: number): Promise<string> {
+    await this.#others();
     return this.#names.get(number) ?? `collection-${number}`;
   }
 
-  all(): { name: string; number: number }[] {
-    return [...this.#numbers].map(([name, number]) => ({ name, number }));
+  /** The collections, with those that others have made meanwhile. */
+  async #others(): Promise<ReadonlyMap<string, number>> {
+    if (this.#catalog.isShared) await this.load();
+    return this.#numbers;
   }
 
   /** The notes of the catalog about the collections. */

@@ -80,7 +80,7 @@ export class OpenedArchive {
   readonly segmentWriter: SegmentWriter;
   readonly access: RecordAccess;
   readonly retrieval: Retrieval;
-  readonly resolutionFilter = new ResolutionFilter();
+  readonly resolutionFilter: ResolutionFilter;
   readonly collections: Collections;
   readonly tombstones: Tombstones;
   readonly snapshots: NamedSnapshots;
@@ -112,7 +112,8 @@ export class OpenedArchive {
     this.#reserve = reserve;
     this.#scratch = new Scratch(directory, clock());
     this.#onFinding = options.onFinding;
-    this.segmentRegistry = new SegmentRegistry(clock);
+    this.segmentRegistry = new SegmentRegistry(clock, catalog.isShared ? catalog : undefined);
+    this.resolutionFilter = new ResolutionFilter(catalog);
     this.stores = new VolumeStores(volumes);
     this.segmentWriter = new SegmentWriter({
       catalog,
@@ -271,14 +272,25 @@ export class OpenedArchive {
   async close(reason: PinakesError): Promise<void> {
     this.#closed = reason;
     await this.idle();
-    await this.segmentWriter.dropEmpty();
-    await this.volumes.close();
-    this.access.close();
-    await this.#scratch.close();
-    // The owner file belongs to this process only while it holds the lock of the catalog.
-    await this.#owner.release();
-    await this.#reserve.takeBack();
-    await this.catalog.close();
+    try {
+      await this.segmentWriter.dropEmpty();
+    } finally {
+      await this.#closeParts();
+    }
+  }
+
+  /** Closes every part, whatever happens to the others. */
+  async #closeParts(): Promise<void> {
+    try {
+      await this.volumes.close();
+      this.access.close();
+      await this.#scratch.close();
+      // The owner file belongs to this process only while it holds the lock of the catalog.
+      await this.#owner.release();
+      await this.#reserve.takeBack();
+    } finally {
+      await this.catalog.close();
+    }
   }
 }
 

@@ -53,7 +53,8 @@ export async function archiveStats(archive: OpenedArchive, options: StatsOptions
   const { catalog, collections, scratch } = archive;
   await using view = await catalog.view();
   const totals = await view.totals();
-  const segments = await view.segments();
+  // A segment is listed before its first record is committed.
+  const segments = (await view.segments()).filter(({ bytes }) => bytes > 0);
   const numbers = new Set(segments.map(({ number }) => number));
   const odd = [...(await oddSegments(view))].flatMap(([number, counts]) => (numbers.has(number) ? [counts] : []));
   const storedBytes = segments.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -68,6 +69,8 @@ export async function archiveStats(archive: OpenedArchive, options: StatsOptions
   const revisitedBytes = await payloadBytesOfRevisits(view, onPage);
   const storedPayloadBytes = totals.payloadBytes - revisitedBytes;
   const duplication = await countDuplication(view, scratch, onPage);
+  const named: ArchiveStats['collections'][number][] = [];
+  for (const one of duplication) named.push({ ...one, collection: await collections.name(one.collection) });
   return {
     captures: totals.captures,
     blocks: totals.blocks,
@@ -84,7 +87,7 @@ export async function archiveStats(archive: OpenedArchive, options: StatsOptions
     savedByCompressionBytes: storedPayloadBytes - (storedBytes - deadBytes),
     segments: segments.length,
     catalogBytes: await catalog.bytes(),
-    collections: duplication.map((one) => ({ ...one, collection: collections.name(one.collection) })),
+    collections: named,
   };
 }
 

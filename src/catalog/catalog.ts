@@ -380,8 +380,13 @@ export interface CatalogView {
 export type FileDamage = { readonly file: string; readonly detail: string };
 
 export interface Catalog extends CatalogView {
-  /** Number of batches applied so far. While it stays the same, nothing in the catalog changes. */
-  readonly batches: number;
+  /**
+   * Number of changes so far. While it stays the same, nothing in the catalog changes. Undefined: other processes
+   * change the catalog too, and their changes are not counted here.
+   */
+  readonly batches: number | undefined;
+  /** Whether others change the catalog too. Then nothing that was read from it may be kept. */
+  readonly isShared: boolean;
   /**
    * The reason why the catalog takes no more changes; undefined while it takes changes. After a failed write only the
    * next opening shows whether the change was made.

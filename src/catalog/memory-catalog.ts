@@ -139,6 +139,7 @@ export class MemoryView implements CatalogView {
 
 export class MemoryCatalog extends MemoryView implements Catalog {
   readonly refusal = undefined;
+  readonly isShared = false;
   #batches = 0;
 
   constructor() {

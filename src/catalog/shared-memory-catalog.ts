@@ -51,6 +51,8 @@ export type SharedMemoryOptions = {
   readonly clock: Clock;
   /** With a state, the catalog begins with what `save` returned. */
   readonly state?: SavedCatalog;
+  /** Whether several archives are opened on the catalog. */
+  readonly isShared?: boolean;
 };
 
 /** A copy of the contents of a catalog. */
@@ -115,11 +117,13 @@ class SharedMemoryView extends MemoryView implements SharedCatalogView {
 
 export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatalog, Catalog {
   readonly refusal = undefined;
+  readonly isShared: boolean;
   readonly #clock: Clock;
 
-  constructor({ clock, state }: SharedMemoryOptions) {
+  constructor({ clock, state, isShared = false }: SharedMemoryOptions) {
     super(state ? copyOfContents(state.contents) : emptyContents());
     this.#clock = clock;
+    this.isShared = isShared;
   }
 
   get batches(): number {

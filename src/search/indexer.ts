@@ -297,9 +297,9 @@ export class Indexer {
       return atPlaces[index]!.length > 0 || ofHash === undefined ? [] : [{ record, lookup: { urlKey, time, ofHash } }];
     });
     const found = await this.#archive.findCaptures(moved.map(({ lookup }) => lookup));
-    const movedTo = new Map(
-      moved.map(({ record }, index) => [record, found[index]!.find((one) => this.#isInCollection(one, record))]),
-    );
+    const movedTo = new Map<PendingRecord, Capture | undefined>();
+    for (const [index, { record }] of moved.entries())
+      movedTo.set(record, await this.#inCollection(found[index]!, record.collection));
     const entries: IndexEntry[] = [];
     const unresolved: { key: string; time: number; hash: number }[] = [];
     for (const [index, { record, content }] of pending.entries()) {
@@ -309,7 +309,7 @@ export class Indexer {
       const capture = here ?? movedTo.get(record);
       if (!capture) continue;
       if (record.redirect) {
-        entries.push(this.#redirectEntry(capture, record.redirect));
+        entries.push(await this.#redirectEntry(capture, record.redirect));
         continue;
       }
       if (!capture.block) {
@@ -327,8 +327,10 @@ export class Indexer {
     this.#adding.catch(() => {});
   }
 
-  #isInCollection({ collection }: Capture, record: PendingRecord): boolean {
-    return this.#archive.collections.name(collection) === record.collection;
+  /** The first of these captures that is in the collection. */
+  async #inCollection(captures: readonly Capture[], name: string): Promise<Capture | undefined> {
+    const number = await this.#archive.collections.find(name);
+    return captures.find(({ collection }) => collection === number);
   }
 
   async #entryOf(
@@ -346,22 +348,22 @@ export class Indexer {
     if (!isKnown && newContent === undefined) return undefined;
     if (!isKnown) this.#inFlight.add(id);
     const block = { digest: Uint8Array.from(digest), overflow };
-    return { ...this.#captureFields(capture), ...block, ...(newContent && { content: newContent }) };
+    return { ...(await this.#captureFields(capture)), ...block, ...(newContent && { content: newContent }) };
   }
 
-  #redirectEntry(capture: Capture, redirect: Link): IndexEntry {
+  async #redirectEntry(capture: Capture, redirect: Link): Promise<IndexEntry> {
     const digest = hash('sha256', `redirect ${redirect.href ?? redirect.url}`, 'buffer');
     const block = { digest: Uint8Array.from(digest), overflow: REDIRECT_OVERFLOW };
-    return { ...this.#captureFields(capture), ...block, redirect };
+    return { ...(await this.#captureFields(capture)), ...block, redirect };
   }
 
-  #captureFields(capture: Capture): Omit<IndexEntry, 'digest' | 'overflow'> {
+  async #captureFields(capture: Capture): Promise<Omit<IndexEntry, 'digest' | 'overflow'>> {
     return {
       key: capture.urlKey,
       url: capture.url,
       time: capture.time,
       hash: capture.hash,
-      collection: this.#archive.collections.name(capture.collection),
+      collection: await this.#archive.collections.name(capture.collection),
       status: capture.status,
       mime: capture.mime,
       segment: capture.place.segment,
@@ -418,9 +420,7 @@ export class Indexer {
         const gone = [];
         const moved = new Map<number, typeof group>();
         for (const [index, name] of group.entries()) {
-          const capture = found[index]!.find(
-            ({ collection }) => this.#archive.collections.name(collection) === name.collection,
-          );
+          const capture = await this.#inCollection(found[index]!, name.collection);
           if (!capture) gone.push(name);
           else if (capture.place.segment !== number) {
             const list = moved.get(capture.place.segment) ?? [];

@@ -31,7 +31,7 @@ export class DeleteTickets {
   /** Issues a ticket for the captures of a selection in a view of the catalog. */
   async issue(input: SelectionInput, view: CaptureReader, signal: AbortSignal): Promise<string> {
     const expires = (this.#clock() + VALID_MS).toString(36);
-    const captures = await fingerprint(view, selectionOf(this.#archive, input), signal);
+    const captures = await fingerprint(view, await selectionOf(this.#archive, input), signal);
     return `${expires}.${captures}.${this.#sign(expires, captures, input)}`;
   }
 
@@ -39,7 +39,7 @@ export class DeleteTickets {
   async check(ticket: string, input: SelectionInput, view: CaptureReader, signal: AbortSignal): Promise<void> {
     this.checkSignature(ticket, input);
     const captures = ticket.split('.')[1];
-    if ((await fingerprint(view, selectionOf(this.#archive, input), signal)) === captures) return;
+    if ((await fingerprint(view, await selectionOf(this.#archive, input), signal)) === captures) return;
     throw refused('the selected captures have changed since the preview');
   }
 

@@ -16,14 +16,17 @@ export function parseTimeInput(text: string, side: 'start' | 'end'): EpochMs {
 }
 
 /** The selection of a request. Throws when the collection does not exist. */
-export function selectionOf(archive: Archive, input: SelectionInput & { readonly query?: string }): Selection {
+export async function selectionOf(
+  archive: Archive,
+  input: SelectionInput & { readonly query?: string },
+): Promise<Selection> {
   const { collection, url, prefix, key, from, to, mime, status } = input;
   // A single status is not part of the query: cursors of older streams depend on that.
   const single = /^\d{1,3}$/.test(`${status}`) ? Number(status) : undefined;
   const several = single === undefined ? status?.toString() : undefined;
-  const query = archive.askedQuery({ mime, status: several, query: input.query });
+  const query = await archive.askedQuery({ mime, status: several, query: input.query });
   return {
-    ...(collection !== undefined && { collection: collectionNumber(archive, collection) }),
+    ...(collection !== undefined && { collection: await collectionNumber(archive, collection) }),
     ...(url !== undefined && { url }),
     ...(prefix !== undefined && { prefix }),
     ...(key !== undefined && { block: parseContentKey(key) }),
@@ -34,8 +37,8 @@ export function selectionOf(archive: Archive, input: SelectionInput & { readonly
   };
 }
 
-function collectionNumber(archive: Archive, name: string): number {
-  const number = archive.collections.find(name);
+async function collectionNumber(archive: Archive, name: string): Promise<number> {
+  const number = await archive.collections.find(name);
   if (number !== undefined) return number;
   throw new PinakesError('CONTENT_MISSING', { where: `collection ${name}`, detail: 'there is no such collection' });
 }

@@ -76,7 +76,7 @@ test('captures stored while the server runs are found, and deleted ones are not'
     { value: 'b.test', count: 1 },
   ]);
 
-  const selection = { collection: one.archive.collections.find('first')! };
+  const selection = { collection: (await one.archive.collections.find('first'))! };
   await one.archive.delete(selection, {});
   await untilFound(one, 'lighthouse', 0);
 });

@@ -61,7 +61,7 @@ test('an upload is added to its collection and leaves no file behind, whatever i
   assert.deepEqual(uploadsOf(one), []);
   const { captures } = await one.archive.totals();
   assert.equal(captures, 5);
-  assert.ok(one.archive.collections.find('sent') !== undefined);
+  assert.ok((await one.archive.collections.find('sent')) !== undefined);
 });
 
 test('text, a picture, an empty file and a false package are refused with 422 and leave nothing', async (t) => {

@@ -5,11 +5,14 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type Archive, openArchive } from '../../src/archive/index.ts';
+import { type Archive, openArchive, VolumeSet } from '../../src/archive/index.ts';
+import { seededRandom } from '../../src/base/index.ts';
+import { FaultyVolume, openMemoryVolume } from '../../src/volume/index.ts';
 import { response, warcinfo, writeForeign } from './foreign-file.ts';
 import { allCaptures, bytesOf, contentOf, makeArchive, NOON, page, trialOptions } from './trial-archive.ts';
 
 const CLOSED = { code: 'ARCHIVE_CLOSED', retryable: true };
+const SETTING = { name: 'main', kind: 'directory', path: 'volumes/main', writable: true } as const;
 const SMALL_SEGMENTS = { policies: { segmentBytesMax: 20_000 } };
 
 async function filledArchive(t: TestContext): Promise<Archive> {
@@ -119,4 +122,18 @@ test('changes of a closed archive are refused, and closing it again does nothing
   };
   for (const [name, change] of Object.entries(changes)) await assert.rejects(change, CLOSED, name);
   await archive.close();
+});
+
+test('closing completes although a volume fails, and the archive can be opened again', async (t) => {
+  const made = await makeArchive(t);
+  const { directory } = made;
+  await made.close();
+  const inner = openMemoryVolume('main');
+  const fault = { nth: 1, on: ['append', 'remove'], effect: 'io-error', lasting: true } as const;
+  const volumes = VolumeSet.of([{ setting: SETTING, volume: new FaultyVolume(inner, seededRandom(1), [fault]) }]);
+  const archive = await openArchive(directory, trialOptions({ volumes }));
+  await assert.rejects(archive.store(page('https://a.example/', NOON, contentOf('first'))), { code: 'VOLUME_IO' });
+  await assert.rejects(archive.close(), { code: 'VOLUME_IO' });
+  const again = await openArchive(directory, trialOptions());
+  await again.close();
 });

@@ -42,7 +42,7 @@ test('adding, verifying, rebuilding and deleting a crowd reads each capture only
   await archive.rebuild();
   assert.deepEqual(await answers(archive), before);
   assert.equal((await archive.add([again], { workers: 1, inPlace: true, collection: 'linked' })).captures, CROWD);
-  const linked = archive.collections.find('linked')!;
+  const linked = (await archive.collections.find('linked'))!;
   assert.equal((await archive.delete({ collection: linked })).captures, CROWD);
   assert.equal((await archive.verify()).errors, 0);
   assert.equal((await allCaptures(archive)).length, CROWD);

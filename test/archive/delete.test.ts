@@ -34,16 +34,16 @@ async function filled(archive: Archive): Promise<void> {
 const numbersLeft = async (archive: Archive) =>
   (await allCaptures(archive)).map(({ url }) => Number(url.split('/').pop())).sort();
 
-const SELECTIONS: readonly [string, (archive: Archive) => Selection, number[]][] = [
+const SELECTIONS: readonly [string, (archive: Archive) => Selection | Promise<Selection>, number[]][] = [
   ['a URL', () => ({ url: 'http://odd.example/3' }), [3]],
   ['a prefix', () => ({ prefix: 'http://even.example/dir/' }), [0, 2, 4, 6]],
   ['a host pattern', () => ({ prefix: 'odd.example/*' }), [1, 3, 5, 7]],
-  ['a collection', (archive) => ({ collection: archive.collections.find('late') }), [4, 5, 6, 7]],
+  ['a collection', async (archive) => ({ collection: await archive.collections.find('late') }), [4, 5, 6, 7]],
   ['a range of time', () => ({ from: NOON + 2000, to: NOON + 5000 }), [2, 3, 4, 5]],
   ['a status that no capture has', () => ({ status: 404 }), []],
   [
     'a collection and a prefix',
-    (archive) => ({ collection: archive.collections.find('early'), prefix: 'http://odd.example/' }),
+    async (archive) => ({ collection: await archive.collections.find('early'), prefix: 'http://odd.example/' }),
     [1, 3],
   ],
   ['a URL and a prefix of it', () => ({ url: 'http://odd.example/3', prefix: 'http://odd.example/' }), [3]],
@@ -54,10 +54,10 @@ for (const [what, selection, numbers] of SELECTIONS) {
   test(`deleting ${what} removes exactly what the preview showed, and a rebuild brings nothing back`, async (t) => {
     const archive = await makeArchive(t);
     await filled(archive);
-    const preview = await archive.previewDelete(selection(archive));
+    const preview = await archive.previewDelete(await selection(archive));
     assert.equal(preview.captures, numbers.length);
     const blocks = (await archive.totals()).blocks;
-    const report = await archive.delete(selection(archive));
+    const report = await archive.delete(await selection(archive));
     assert.deepEqual([report.captures, report.contents], [preview.captures, preview.contents]);
     assert.equal((await archive.totals()).blocks, blocks - preview.contents);
     const left = [0, 1, 2, 3, 4, 5, 6, 7].filter((n) => !numbers.includes(n));
@@ -255,9 +255,8 @@ test('a revisit that only says "not modified" becomes a complete response when i
 test('I3 Torn tails heal: a deletion with durable tombstones that the catalog does not know is carried out at the next opening', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
-  const doomed = (await allCaptures(archive)).filter(
-    ({ collection }) => collection === archive.collections.find('early'),
-  );
+  const early = await archive.collections.find('early');
+  const doomed = (await allCaptures(archive)).filter(({ collection }) => collection === early);
   const segment = (await archive.segments()).find(({ number }) => number === doomed[0]!.place.segment)!;
   const lines = doomed.map(({ place, block }) => `${place.offset} ${toHex(block!.digest)}~${block!.overflow}\n`);
   const volume = volumesOf(archive).get('main');

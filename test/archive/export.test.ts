@@ -147,7 +147,7 @@ describe('exporting WARC', () => {
     const archive = await threePages(t);
     const { captures, records, report } = await exported(
       archive,
-      { collection: archive.collections.find('second') },
+      { collection: await archive.collections.find('second') },
       { selfContained: true },
     );
     assert.equal(report.expanded, 1);
@@ -261,7 +261,7 @@ describe('exporting WARC', () => {
 
   test('adding a self-contained export to its own archive adds nothing', async (t) => {
     const archive = await threePages(t);
-    const collection = archive.collections.find('second');
+    const collection = await archive.collections.find('second');
     const { path } = await exported(archive, { collection }, { selfContained: true });
     const before = await archive.totals();
     const report = await archive.add([path], { collection: 'second' });
@@ -441,7 +441,7 @@ describe('the hand-over corpus', { skip: !existsSync(CORPORA) && 'shared corpora
     for (const [file, collection] of collections) {
       const { captures: delivered, report } = await exported(
         archive,
-        { collection: archive.collections.find(collection) },
+        { collection: await archive.collections.find(collection) },
         { selfContained: true, concurrentRecords: false },
       );
       expanded += report.expanded;

@@ -83,8 +83,8 @@ async function errorsIn(archive: Archive): Promise<number> {
   return (await archive.verify()).errors;
 }
 
-function deleteCollection(archive: Archive, name: string) {
-  return archive.delete({ collection: archive.collections.find(name)! });
+async function deleteCollection(archive: Archive, name: string) {
+  return archive.delete({ collection: (await archive.collections.find(name))! });
 }
 
 function reserveBytes(disk: string): number {

@@ -96,7 +96,7 @@ async function capturesOf(archive: Archive): Promise<OldCapture[]> {
     captures.push({
       url,
       time,
-      collection: archive.collections.name(capture.collection),
+      collection: await archive.collections.name(capture.collection),
       kind,
       status,
       mime,
@@ -127,7 +127,7 @@ async function auditOld(archive: Archive): Promise<string[]> {
 async function assertDeletedStayAway(archive: Archive): Promise<void> {
   const there = new Set((await allCaptures(archive)).map(({ url, collection }) => `${collection} ${url}`));
   for (const { url, collection } of OLD.deleted)
-    assert.ok(!there.has(`${archive.collections.find(collection)} ${url}`), `${url} is back`);
+    assert.ok(!there.has(`${await archive.collections.find(collection)} ${url}`), `${url} is back`);
 }
 
 test('an old archive has its captures, contents, segments, pages and totals, and no deleted capture', async (t) => {
@@ -136,9 +136,11 @@ test('an old archive has its captures, contents, segments, pages and totals, and
   await assertDeletedStayAway(archive);
   assert.deepEqual(await archive.totals(), OLD.totals);
   assert.equal((await archive.stats()).unresolvedRevisits, OLD.stats.unresolvedRevisits);
-  const segments = (await archive.segments()).map(({ volume, name, collection, state, bytes, records, deadBytes }) => {
-    return { volume, name, collection: archive.collections.name(collection), state, bytes, records, deadBytes };
-  });
+  const segments = [];
+  for (const { volume, name, collection, state, bytes, records, deadBytes } of await archive.segments()) {
+    const collectionName = await archive.collections.name(collection);
+    segments.push({ volume, name, collection: collectionName, state, bytes, records, deadBytes });
+  }
   assert.deepEqual(segments, OLD.segments);
   for (const { url, id } of OLD.pages) assert.equal((await archive.getPage(parsePageId(id)!)).capture.url, url);
   for (const { id, url, time } of OLD.captures) {

@@ -39,7 +39,7 @@ test('a query selects the same captures in every order of stream, in exports and
   const captures = await allCaptures(archive);
   const seen = new Set<number>();
   for (const text of QUERIES) {
-    const query = archive.query(text);
+    const query = await archive.query(text);
     const selection = { query };
     const expected = captures
       .filter((capture) =>
@@ -64,7 +64,7 @@ test('a query selects the same captures in every order of stream, in exports and
     assert.equal((await archive.previewDelete(selection)).captures, expected.length, `to be deleted: ${text}`);
   }
   assert.ok(seen.size > 4, 'the queries select different captures');
-  const { captures: deleted } = await archive.delete({ query: archive.query('site:.edu status:404') });
+  const { captures: deleted } = await archive.delete({ query: await archive.query('site:.edu status:404') });
   assert.equal(deleted, captures.filter(({ url, status }) => url.includes('.edu') && status === 404).length);
   assert.equal((await allCaptures(archive)).length, captures.length - deleted);
 });
@@ -72,16 +72,16 @@ test('a query selects the same captures in every order of stream, in exports and
 test('a cursor continues only a stream of the same query', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);
-  const stream = await archive.stream({ selection: { query: archive.query('status:200') } });
+  const stream = await archive.stream({ selection: { query: await archive.query('status:200') } });
   const delivered: string[] = [];
   for await (const { head } of stream) {
     delivered.push(head.targetUri!);
     if (delivered.length === 5) break;
   }
   const cursor = stream.cursor();
-  for (const selection of [{}, { query: archive.query('status:404') }])
+  for (const selection of [{}, { query: await archive.query('status:404') }])
     await assert.rejects(archive.stream({ selection, cursor }), { code: 'BAD_ARGUMENT' });
-  const again = await archive.stream({ selection: { query: archive.query('status:200') }, cursor });
+  const again = await archive.stream({ selection: { query: await archive.query('status:200') }, cursor });
   for await (const { head } of again) delivered.push(head.targetUri!);
   assert.equal(new Set(delivered).size, 32);
   assert.equal(delivered.length, 32);

@@ -211,7 +211,7 @@ describe('a stream in storage order', () => {
     const { archive } = await newArchive();
     await store(archive, 0, 30, 'first');
     await store(archive, 30, 60, 'second');
-    const collection = archive.collections.find('second');
+    const collection = await archive.collections.find('second');
     assert.deepEqual(await names(archive, { selection: { collection } }), range(30, 60));
     const host = await names(archive, { selection: { prefix: '*.host2.test' } });
     assert.deepEqual(

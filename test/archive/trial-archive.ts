@@ -135,7 +135,7 @@ export async function answers(archive: Archive): Promise<string[]> {
     const sha = createHash('sha256')
       .update(await bytesOf(payload))
       .digest('hex');
-    const collection = archive.collections.name(capture.collection);
+    const collection = await archive.collections.name(capture.collection);
     const { url, time, kind, status, mime } = capture;
     lines.push(
       [url, time, kind, status, mime, collection, keyOf(capture), head.recordId, http?.bytes.length ?? 0, sha].join(

@@ -115,7 +115,7 @@ function blockLog(catalogDirectory: string): Promise<void> {
 test('Stores succeed while the log of the catalog cannot be made durable, and the next flush tries again', async (t) => {
   const archive = await makeArchive(t);
   const catalog = catalogOf(archive);
-  while (catalog.batches % BATCHES_PER_SYNC !== BATCHES_PER_SYNC - 1) await catalog.write({});
+  while (catalog.batches! % BATCHES_PER_SYNC !== BATCHES_PER_SYNC - 1) await catalog.write({});
   await blockLog(join(archive.directory, 'catalog'));
   await store(archive, 'one');
   await store(archive, 'two');

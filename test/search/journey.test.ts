@@ -45,7 +45,7 @@ test('a search for an unknown collection lists the collections of the index', as
   await createArchive(at);
   const archive = await openArchive(at, trialOptions());
   await storePages(archive, trialPages(3, 5));
-  const names = archive.collections.all().map(({ name }) => name);
+  const names = (await archive.collections.all()).map(({ name }) => name);
   await archive.close();
   await pinakes(directory, 'index', '-a', at);
   const search = (query: string, ...more: string[]) => pinakes(directory, 'search', '-a', at, query, ...more);

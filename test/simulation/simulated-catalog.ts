@@ -33,6 +33,7 @@ const ANSWER_FAULTS = ['done, answer lost', 'not done, answer lost'] as const;
 
 export class SimulatedCatalog implements SharedCatalog {
   readonly refusal = undefined;
+  readonly isShared = true;
   readonly #world: World;
   readonly #process: Process;
 

@@ -224,7 +224,8 @@ class LinkedEntry {
     const { catalog, collections, fingerprint } = this.#archive;
     const { number: segment, collection } = this.#segment;
     // A record that occurs twice in the files is entered as two captures.
-    const checks = this.#again ? undefined : { collectionName: collections.name(collection), mayRepeat: true };
+    const collectionName = await collections.name(collection);
+    const checks = this.#again ? undefined : { collectionName, mayRepeat: true };
     const registrar = new Registrar(catalog, draft, fingerprint, { segment, checks });
     await registrar.prepare(records);
     const dead = this.#isAgain ? await this.#archive.tombstones.read(this.#segment) : new Set<number>();

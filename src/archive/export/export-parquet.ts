@@ -93,7 +93,7 @@ async function rowOf(archive: OpenedArchive, capture: Capture, block: Block | un
     segment ? basename(segment.name) : null,
     capture.place.offset,
     capture.place.length,
-    archive.collections.name(capture.collection),
+    await archive.collections.name(capture.collection),
     capture.kind,
     block?.size ?? null,
   ];

@@ -389,6 +389,6 @@ async function resumeSegment(archive: OpenedArchive, segment: Segment): Promise<
     return;
   }
   const dictionary = await archive.access.dictionaryOf(segment.number);
-  const collectionName = archive.collections.name(segment.collection);
+  const collectionName = await archive.collections.name(segment.collection);
   archive.segmentWriter.resume(segment, kindOfSegment(segment, collectionName, dictionary));
 }

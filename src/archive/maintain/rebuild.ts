@@ -26,8 +26,6 @@ export async function rebuildCatalog(archive: OpenedArchive, options: RebuildOpt
     await collections.load();
     segmentRegistry.reset();
     archive.segmentWriter.reset();
-    archive.access.forget();
-    archive.retrieval.forget();
     const onFinding = (finding: Finding) => {
       archive.report(finding);
       options.onFinding?.(finding);

@@ -49,7 +49,7 @@ export async function recodeSegment(
   options: RecodeOptions,
 ): Promise<Recoded> {
   const { segmentWriter, collections, volumes } = archive;
-  const kind = kindOfSegment(segment, collections.name(segment.collection), options.dictionary, 'zstd');
+  const kind = kindOfSegment(segment, await collections.name(segment.collection), options.dictionary, 'zstd');
   const tombstoneBytes = await archive.tombstones.bytes(segment.name);
   if (tombstoneBytes > 0) return { kind: 'refused', why: 'it holds deleted records' };
   const open = await segmentWriter.begin(kind, [], replacedFields({ name: segment.name, tombstoneBytes }));

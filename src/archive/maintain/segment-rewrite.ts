@@ -78,7 +78,7 @@ class Rewrite {
     await this.#findConcurrent();
     const { segmentWriter, volumes, collections, access } = this.#archive;
     const dictionary = await access.dictionaryOf(this.#segment.number);
-    const kind = kindOfSegment(this.#segment, collections.name(this.#segment.collection), dictionary);
+    const kind = kindOfSegment(this.#segment, await collections.name(this.#segment.collection), dictionary);
     const tombstoneBytes = await this.#archive.tombstones.bytes(this.#segment.name);
     const open = await segmentWriter.begin(kind, [], replacedFields({ name: this.#segment.name, tombstoneBytes }));
     const encoder = new MemberEncoder(kind);

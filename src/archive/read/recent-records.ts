@@ -1,11 +1,11 @@
 /**
  * A cache of small decoded records, such as a style sheet or a logo, which is read with every page of its site.
  *
- * A place in a segment always holds the same record, so the cache never becomes wrong. Readers find places in the
+ * The same offset of a segment always holds the same record, so the cache never becomes wrong, even if others change
+ * the archive. Segments are known by name, since a rebuild may give them other numbers. Readers find places in the
  * catalog, which no longer has deleted records. Verification reads the disk and does not use the cache.
  */
 import { LruCache } from '../../base/index.ts';
-import type { Place } from '../../catalog/index.ts';
 import type { WholeRecord } from './record-access.ts';
 
 const BYTES_MAX = 32 * 1024 * 1024;
@@ -22,22 +22,21 @@ export class RecentRecords {
     this.#records = new LruCache(bytesMax, bytesOf);
   }
 
-  get(place: Place): WholeRecord | undefined {
-    return this.#records.get(keyOf(place));
+  get(segmentName: string, offset: number): WholeRecord | undefined {
+    return this.#records.get(keyOf(segmentName, offset));
   }
 
-  keep(place: Place, record: WholeRecord): void {
-    if (bytesOf(record) <= RECORD_BYTES_MAX) this.#records.keep(keyOf(place), record);
+  keep(segmentName: string, offset: number, record: WholeRecord): void {
+    if (bytesOf(record) <= RECORD_BYTES_MAX) this.#records.keep(keyOf(segmentName, offset), record);
   }
 
-  /** Called for a rebuild, which may give segments other numbers. */
   forget(): void {
     this.#records.clear();
   }
 }
 
-function keyOf({ segment, offset }: Place): string {
-  return `${segment}:${offset}`;
+function keyOf(segmentName: string, offset: number): string {
+  return `${offset} ${segmentName}`;
 }
 
 function bytesOf({ blockBytes }: WholeRecord): number {

@@ -86,9 +86,10 @@ export class RecordAccess {
   readonly #volumes: VolumeSet;
   readonly #segmentRegistry: SegmentRegistry;
   readonly #decoder = new RecordDecoder();
-  readonly #dictionaries = new Map<number, Uint8Array | undefined>();
-  /** Whether the archive itself began a segment, by segment number. */
-  readonly #own = new Map<number, boolean>();
+  /** By the name of the segment. */
+  readonly #dictionaries = new Map<string, Uint8Array | undefined>();
+  /** Whether the archive itself began a segment, by the name of the segment. */
+  readonly #own = new Map<string, boolean>();
   readonly #check: ContentCheck;
 
   constructor(
@@ -104,12 +105,6 @@ export class RecordAccess {
 
   close(): void {
     this.#decoder.close();
-  }
-
-  /** Empties the caches whose keys are segment numbers, for a rebuild. */
-  forget(): void {
-    this.#dictionaries.clear();
-    this.#own.clear();
   }
 
   /** Where the records at these places are. Undefined for a segment that no longer exists. */
@@ -228,7 +223,7 @@ export class RecordAccess {
   async dictionaryOf(segmentNumber: number): Promise<Uint8Array | undefined> {
     const segment = await this.#segmentRegistry.get(segmentNumber);
     if (!segment.name.endsWith('.zst')) return undefined;
-    if (this.#dictionaries.has(segmentNumber)) return this.#dictionaries.get(segmentNumber);
+    if (this.#dictionaries.has(segment.name)) return this.#dictionaries.get(segment.name);
     const volume = this.#volumes.get(segment.volume);
     const [start] = await volume.read([{ name: segment.name, offset: 0, length: 8 }]);
     const view = Buffer.from(start!);
@@ -236,7 +231,7 @@ export class RecordAccess {
     const [frame] = size > 0 ? await volume.read([{ name: segment.name, offset: 0, length: 8 + size }]) : [];
     const dictionary = frame && dictionaryOfFile(Buffer.from(frame));
     const found = dictionary instanceof Uint8Array ? dictionary : undefined;
-    this.#dictionaries.set(segmentNumber, found);
+    this.#dictionaries.set(segment.name, found);
     const [oldest] = this.#dictionaries.keys();
     if (this.#dictionaries.size > DICTIONARIES_MAX) this.#dictionaries.delete(oldest!);
     return found;
@@ -247,10 +242,10 @@ export class RecordAccess {
    * whole when it was written, unless compaction copied a damaged one. Another writer's file may end in half a record.
    */
   async isOwn(segment: Segment): Promise<boolean> {
-    const known = this.#own.get(segment.number);
+    const known = this.#own.get(segment.name);
     if (known !== undefined) return known;
     const isOwn = await this.#beginsAsOwn(segment);
-    this.#own.set(segment.number, isOwn);
+    this.#own.set(segment.name, isOwn);
     return isOwn;
   }
 

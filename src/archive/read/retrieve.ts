@@ -173,18 +173,18 @@ export class Retrieval {
     return { ...found, payload: hashed(), isSound: false, damage: () => [...damage(), ...changed] };
   }
 
-  /** Empties the cache of recent records, for a rebuild. */
+  /** Empties the cache of recent records, so that the next reads come from the segments. */
   forget(): void {
     this.#recent.forget();
   }
 
   async #open(place: Place): Promise<Found> {
     const segment = await this.#access.segmentOf(place);
-    const recent = this.#recent.get(place);
+    const recent = this.#recent.get(segment.name, place.offset);
     if (recent) return { place, segment, ...openedOf(recent) };
     const whole = await this.#access.openWhole(place);
     if (!whole) return { place, segment, ...(await this.#access.openStreamed(place)) };
-    this.#recent.keep(place, whole);
+    this.#recent.keep(segment.name, place.offset, whole);
     return { place, segment, ...openedOf(whole) };
   }
 

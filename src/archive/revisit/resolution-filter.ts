@@ -3,10 +3,11 @@
  * that refers to none of them need not be tried again. There may be millions of such revisits.
  *
  * Every draft of a change adds its new captures and digests. Changes run one at a time, and resolving is a change too,
- * so none of them is missed. This is a Bloom filter of fixed size: a "yes" may be wrong, a "no" is always right.
+ * so none of them is missed. If others change the catalog too, their captures are missing, and all revisits are tried.
+ * This is a Bloom filter of fixed size: a "yes" may be wrong, a "no" is always right.
  */
 import type { EpochMs } from '../../base/index.ts';
-import type { Capture } from '../../catalog/index.ts';
+import type { Capture, Catalog } from '../../catalog/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 
 const BITS_EXPONENT = 24;
@@ -15,14 +16,19 @@ const WORD_BITS = 32;
 const HASHED_LENGTH = 64;
 
 export class ResolutionFilter {
+  readonly #isShared: boolean;
   /** The bits of the filter. Undefined until a record was stored. */
   #bits: Uint32Array | undefined;
   #isComplete = false;
 
+  constructor({ isShared }: Pick<Catalog, 'isShared'>) {
+    this.#isShared = isShared;
+  }
+
   /** Called when all unresolved revisits were tried with everything that is in the archive. */
   restart(): void {
     this.#bits = undefined;
-    this.#isComplete = true;
+    this.#isComplete = !this.#isShared;
   }
 
   /**

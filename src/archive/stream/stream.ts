@@ -96,7 +96,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
    * The last answer of the catalog for one URL key and time, with the number of batches at that moment. It is kept
    * because one key and time can have more captures than a group.
    */
-  #lastMoment: (Moment & { readonly batches: number }) | undefined;
+  #lastMoment: (Moment & { readonly batches: number | undefined }) | undefined;
 
   private constructor(archive: OpenedArchive, query: StreamQuery, peeks: boolean, view: StreamView) {
     this.#archive = archive;
@@ -273,7 +273,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       if (this.#until && (await this.#isBehindEnd(segment, record.head, this.#until))) return;
       skipped = walked;
       if (!filter.passes(record.head)) continue;
-      const collection = collections.name(segment.collection);
+      const collection = await collections.name(segment.collection);
       const streamed = await StreamedRecord.open(segment, collection, record, this.#peeks);
       if (!(await filter.passesMessage(streamed))) continue;
       this.#position = placeOf(walked);
@@ -340,7 +340,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   async *#readGroup(group: readonly Capture[]): AsyncGenerator<StreamedRecord> {
     const { catalog } = this.#archive;
     const { batches } = catalog;
-    const last = this.#lastMoment?.batches === batches ? this.#lastMoment : undefined;
+    const last = batches !== undefined && this.#lastMoment?.batches === batches ? this.#lastMoment : undefined;
     const moments: Moment[] = last ? [last] : [];
     // Captures of one key and time are consecutive, and are looked up once.
     const asked = group.filter((capture, index) => {
@@ -390,7 +390,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   async *#recordAt(place: Place, url: string): AsyncGenerator<StreamedRecord> {
     const { access, collections, segmentRegistry } = this.#archive;
     const segment = await segmentRegistry.get(place.segment);
-    const collection = collections.name(segment.collection);
+    const collection = await collections.name(segment.collection);
     const skipsGaps = this.#onDamage !== undefined;
     if (place.length <= WHOLE_BYTES_MAX) {
       const member = await (skipsGaps ? access.memberIfGiven(place) : access.member(place));

@@ -3,7 +3,8 @@
  *
  * A record whose content the archive holds may be a capture that the archive has. In general, a search of the catalog
  * for each such record has to decide that. But all captures of a content that this add stored first are from this add,
- * which knows them, as long as no other writer commits. When another writer commits, everything is forgotten.
+ * which knows them, as long as no other writer commits. When another writer commits, or could commit unnoticed,
+ * everything is forgotten.
  */
 import type { Block, Catalog } from '../../catalog/index.ts';
 import type { OpenSegment, RecordFacts } from '../../ledger/index.ts';
@@ -18,7 +19,7 @@ export class AddedCaptures {
   /** Hashes as signed 32-bit numbers, which JavaScript stores without an object for each. */
   readonly #hashes = new Set<number>();
   /** The number of batches of the catalog up to the last batch of this add. */
-  #batches = -1;
+  #batches: number | undefined;
 
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
@@ -26,7 +27,8 @@ export class AddedCaptures {
 
   /** Called before a step writes at the end of a segment. */
   beginStep({ segment, position }: OpenSegment): void {
-    if (this.#batches !== this.#catalog.batches || this.#hashes.size > CAPTURES_MAX) {
+    const { batches } = this.#catalog;
+    if (batches === undefined || batches !== this.#batches || this.#hashes.size > CAPTURES_MAX) {
       this.#from.clear();
       this.#hashes.clear();
     }

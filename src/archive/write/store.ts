@@ -321,7 +321,7 @@ export class StoreQueue {
     const numbers = new Map<string, number>();
     for (const { options } of group) {
       const name = collectionOf(options);
-      if (!numbers.has(name)) numbers.set(name, collections.find(name) ?? (await collections.number(name)));
+      if (!numbers.has(name)) numbers.set(name, await collections.number(name));
     }
     const chooses = group.some(({ options }) => options.volume === undefined);
     const volumeOf = chooses ? await volumeChoice(this.#archive.volumes) : undefined;

@@ -105,6 +105,8 @@ export async function removeLevelCatalog(directory: string): Promise<void> {
 }
 
 export class LevelCatalog implements SharedCatalog, Catalog {
+  /** The database has one process at a time. */
+  readonly isShared = false;
   readonly #directory: string;
   #database: Database;
   #state: DatabaseState;

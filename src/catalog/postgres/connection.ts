@@ -45,9 +45,6 @@ export function rollBack<Value>(value: Value): never {
   throw new RolledBack(value);
 }
 
-/** The value of a transaction, and whether its changes were kept. */
-export type Transacted<Value> = { readonly value: Value; readonly isKept: boolean };
-
 export type Snapshot = AsyncDisposable & { readonly query: Query };
 
 export class Connections {
@@ -93,7 +90,7 @@ export class Connections {
    * Runs a transaction that makes changes. A deadlock, and a conflict with another transaction, have changed nothing:
    * the work is done again.
    */
-  async transact<Value>(work: (query: Query) => Promise<Value>): Promise<Transacted<Value>> {
+  async transact<Value>(work: (query: Query) => Promise<Value>): Promise<Value> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#guard(() => this.#attempt(work));
@@ -103,7 +100,7 @@ export class Connections {
     }
   }
 
-  async #attempt<Value>(work: (query: Query) => Promise<Value>): Promise<Transacted<Value>> {
+  async #attempt<Value>(work: (query: Query) => Promise<Value>): Promise<Value> {
     const client = await this.#commits.connect();
     let isSound = false;
     try {
@@ -113,11 +110,11 @@ export class Connections {
         const value = await work(query);
         await query('commit');
         isSound = true;
-        return { value, isKept: true };
+        return value;
       } catch (error) {
         await query('rollback');
         isSound = true;
-        if (error instanceof RolledBack) return { value: error.value as Value, isKept: false };
+        if (error instanceof RolledBack) return error.value as Value;
         throw error;
       }
     } finally {

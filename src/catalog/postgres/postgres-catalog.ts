@@ -49,9 +49,10 @@ export async function openPostgresCatalog(options: PostgresCatalogOptions): Prom
 /** Single statements need no snapshot; scans have one each. */
 class PostgresCatalog extends PostgresView implements SharedCatalog {
   readonly refusal = undefined;
+  readonly batches = undefined;
+  readonly isShared = true;
   readonly #connections: Connections;
   readonly #tables: Tables;
-  #batches = 0;
 
   constructor(connections: Connections, tables: Tables) {
     super(connections.query, tables);
@@ -59,17 +60,9 @@ class PostgresCatalog extends PostgresView implements SharedCatalog {
     this.#tables = tables;
   }
 
-  /**
-   * The changes made through this object. Those of other processes are not counted, since that would take a question
-   * to the server, so nothing may be kept on the strength of this number alone.
-   */
-  get batches(): number {
-    return this.#batches;
-  }
-
   async commit(group: CommitGroup): Promise<CommitOutcome> {
     assertGroup(group);
-    return await this.#change((query) => commitGroup(query, this.#tables, group));
+    return await this.#connections.transact((query) => commitGroup(query, this.#tables, group));
   }
 
   async view(): Promise<SharedCatalogView & AsyncDisposable> {
@@ -95,7 +88,7 @@ class PostgresCatalog extends PostgresView implements SharedCatalog {
   }
 
   async listSegment(segment: NewSegment, lease?: Lease): Promise<Segment | undefined> {
-    return await this.#change(async (query) => {
+    return await this.#connections.transact(async (query) => {
       const { segments } = this.#tables;
       if (lease && !(await holdsLease(query, this.#tables, lease))) return rollBack(undefined);
       const known = async (): Promise<Segment | undefined> => {
@@ -126,7 +119,7 @@ class PostgresCatalog extends PostgresView implements SharedCatalog {
     };
     return (
       (await known(this.#connections.query)) ??
-      (await this.#change(async (query) => {
+      (await this.#connections.transact(async (query) => {
         const dealt = await this.#deal(query, 'collection');
         const meanwhile = await known(query);
         if (meanwhile !== undefined) return rollBack(meanwhile);
@@ -149,7 +142,7 @@ class PostgresCatalog extends PostgresView implements SharedCatalog {
 
   /** A lease without an end has the end `infinity`. */
   async takeLease(name: string, holder: string, lifeMs?: number): Promise<Lease | undefined> {
-    const { value } = await this.#connections.transact(async (query) => {
+    return await this.#connections.transact(async (query) => {
       const { leases, state } = this.#tables;
       const [row] = await query(
         `insert into ${leases} as l (name, epoch, incarnation, holder, expires)
@@ -162,11 +155,10 @@ class PostgresCatalog extends PostgresView implements SharedCatalog {
       );
       return row && { name, epoch: number(row.epoch), incarnation: number(row.incarnation) };
     });
-    return value;
   }
 
   async renewLease({ name, epoch, incarnation }: Lease, lifeMs: number): Promise<boolean> {
-    const { value: renewed } = await this.#connections.transact((query) =>
+    const renewed = await this.#connections.transact((query) =>
       query(
         `update ${this.#tables.leases} set expires = ${END('$4')}
          where name = $1 and epoch = $2 and incarnation = $3 and expires > clock_timestamp() returning name`,
@@ -207,7 +199,7 @@ class PostgresCatalog extends PostgresView implements SharedCatalog {
   }
 
   async beginIncarnation(incarnation: number): Promise<void> {
-    await this.#change(async (query) => {
+    await this.#connections.transact(async (query) => {
       const { counters, leases, state } = this.#tables;
       const [row] = await query(`select incarnation from ${state} for update`);
       assert(incarnation > number(row!.incarnation), 'an incarnation is newer than the last one');
@@ -221,7 +213,7 @@ class PostgresCatalog extends PostgresView implements SharedCatalog {
   }
 
   async endAdoption(lease: Lease): Promise<boolean> {
-    return await this.#change(async (query) => {
+    return await this.#connections.transact(async (query) => {
       if (!(await holdsLease(query, this.#tables, lease))) return rollBack(false);
       await query(`update ${this.#tables.state} set is_adopting = false`);
       return true;
@@ -282,20 +274,13 @@ class PostgresCatalog extends PostgresView implements SharedCatalog {
    * incarnation stay.
    */
   async clear(): Promise<void> {
-    await this.#change(async (query) => {
+    await this.#connections.transact(async (query) => {
       for (const name of CLEARED) await query(`delete from ${this.#tables[name]}`);
     });
   }
 
   close(): Promise<void> {
     return this.#connections.close();
-  }
-
-  /** Makes a change, and counts it unless it was rolled back. */
-  async #change<Value>(work: (query: Query) => Promise<Value>): Promise<Value> {
-    const { value, isKept } = await this.#connections.transact(work);
-    if (isKept) this.#batches++;
-    return value;
   }
 }
 

@@ -27,7 +27,7 @@ export async function archiveDelete(
   archive: Archive,
   options: DeleteCommandOptions,
 ): Promise<number> {
-  const selection = selectionOf(archive, options);
+  const selection = await selectionOf(archive, options);
   if (Object.keys(selection).length === 0) {
     const detail =
       'select what to delete with --collection, --url, --prefix, --key, --from, --to, --mime, --status or --query';
@@ -73,11 +73,11 @@ export async function archiveDelete(
 }
 
 /** The selection that the options describe. A collection that does not exist is refused: it is a typing error. */
-export function selectionOf(archive: Archive, options: SelectionOptions): Selection {
+export async function selectionOf(archive: Archive, options: SelectionOptions): Promise<Selection> {
   const { collection, url, prefix, key, from, to } = options;
-  const query = archive.askedQuery(options);
+  const query = await archive.askedQuery(options);
   return {
-    ...(collection !== undefined && { collection: collectionNumber(archive, collection) }),
+    ...(collection !== undefined && { collection: await collectionNumber(archive, collection) }),
     ...(url !== undefined && { url: nonEmptyUrl(url, '--url') }),
     ...(prefix !== undefined && { prefix: nonEmptyUrl(prefix, '--prefix') }),
     ...(key !== undefined && { block: parseContentKey(key) }),
@@ -93,10 +93,10 @@ function nonEmptyUrl(url: string, option: string): string {
   throw badArgument(`${option} '${url}'`, 'the URL is empty');
 }
 
-function collectionNumber(archive: Archive, name: string): number {
-  const number = archive.collections.find(name);
+async function collectionNumber(archive: Archive, name: string): Promise<number> {
+  const number = await archive.collections.find(name);
   if (number !== undefined) return number;
-  const names = archive.collections.all().map((collection) => collection.name);
+  const names = (await archive.collections.all()).map((collection) => collection.name);
   const detail = names.length > 0 ? `the archive has ${names.join(', ')}` : 'the archive has no collections yet';
   throw badArgument(`collection ${name}`, detail);
 }

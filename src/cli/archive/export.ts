@@ -32,7 +32,7 @@ export async function archiveExport(
   file: string | undefined,
   options: ExportCommandOptions,
 ): Promise<number> {
-  const selection = selectionOf(archive, options);
+  const selection = await selectionOf(archive, options);
   const path = file === '-' ? undefined : file;
   const format = formatOf(path, options.format);
   refuseSha1Elsewhere(format, options.computeSha1);

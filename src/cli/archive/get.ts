@@ -76,7 +76,7 @@ async function captureJson(archive: Archive, { capture, head, damage }: Retrieve
     kind: capture.kind,
     status: capture.status,
     mime: capture.mime,
-    collection: archive.collections.name(capture.collection),
+    collection: await archive.collections.name(capture.collection),
     key: block ? formatContentKey(location.volume, block) : null,
     recordId: head.recordId ?? null,
     volume: location.volume,

@@ -73,7 +73,7 @@ export async function archiveStream(
   const damage = new DamageTally(terminal);
   const types = options.type === undefined ? undefined : typesOf(options.type);
   const query: StreamQuery = {
-    selection: { ...selectionOf(archive, options), ...(types && { types }) },
+    selection: { ...(await selectionOf(archive, options)), ...(types && { types }) },
     order,
     cursor: options.cursor ?? saved?.cursor,
     onDamage: damage.add,

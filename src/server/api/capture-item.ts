@@ -32,7 +32,8 @@ export async function captureItems(archive: Archive, list: readonly WithPrevious
   const known = list.flatMap(({ capture }) => (capture.block ? [capture.block] : []));
   const blocks = (await archive.getBlocks(known))[Symbol.iterator]();
   const locations = await archive.records.locate(list.map(({ capture }) => capture.place));
-  return list.map(({ capture, previous }, index) => {
+  const items = list.map(async ({ capture, previous }, index): Promise<CaptureItem> => {
+    const collection = await archive.collections.name(capture.collection);
     const block = capture.block ? blocks.next().value : undefined;
     const volume = locations[index]?.volume;
     return {
@@ -46,10 +47,11 @@ export async function captureItems(archive: Archive, list: readonly WithPrevious
       contentKey: capture.block && volume !== undefined ? formatContentKey(volume, capture.block) : null,
       payloadBytes: block?.size ?? null,
       storedBytes: capture.place.length,
-      collection: archive.collections.name(capture.collection),
+      collection,
       sameAsPrevious: previous !== undefined && haveSameContent(capture, previous),
     };
   });
+  return Promise.all(items);
 }
 
 /** Whether two captures have the same content. Unknown contents are never the same. */

@@ -40,7 +40,7 @@ const TIME_SHIFT = 1e14;
 
 export async function collectionFigures(archive: Archive, signal: AbortSignal): Promise<CollectionFigures[]> {
   const figures = new Map<number, CollectionFigures>();
-  for (const { name, number } of archive.collections.all()) figures.set(number, emptyFigures(name));
+  for (const { name, number } of await archive.collections.all()) figures.set(number, emptyFigures(name));
   await using view = await archive.view();
   const lines = sortLines(walk(archive, view, figures, signal), { directory: archive.scratch });
   let content = '';
@@ -81,7 +81,7 @@ async function* walk(
     const sizeOf = new Map(held.map((capture, index): [Capture, Block | undefined] => [capture, blocks[index]]));
     for (const capture of page) {
       const { collection, time, kind, block, place } = capture;
-      const figure = figures.get(collection) ?? emptyFigures(archive.collections.name(collection));
+      const figure = figures.get(collection) ?? emptyFigures(await archive.collections.name(collection));
       figures.set(collection, figure);
       const size = sizeOf.get(capture)?.size ?? 0;
       const month = monthOf(figure, time);

@@ -185,7 +185,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
         refuseEverything(selection);
         await using seen = await archive.view();
         const token = await tickets.issue(selection, seen, signal);
-        return { preview: await archive.previewDelete(selectionOf(archive, selection), { seen }), token };
+        return { preview: await archive.previewDelete(await selectionOf(archive, selection), { seen }), token };
       },
     }),
     route({

@@ -41,13 +41,13 @@ export function segmentRoutes(archive: Archive): ApiRoute[] {
       },
       handle: async ({ query: { collection, after, limit = 100 } }) => {
         if (after !== undefined && !/^\d{1,15}$/.test(after)) throw invalidCursor();
-        const wanted = collection === undefined ? undefined : (archive.collections.find(collection) ?? -1);
+        const wanted = collection === undefined ? undefined : ((await archive.collections.find(collection)) ?? -1);
         const rest = (await archive.segments()).filter(
           (one) => one.number > Number(after ?? -1) && (wanted === undefined || one.collection === wanted),
         );
         const page = rest.slice(0, limit);
         return {
-          items: page.map((segment) => segmentItem(archive, segment)),
+          items: await Promise.all(page.map((segment) => segmentItem(archive, segment))),
           ...(rest.length > limit && { next: String(page.at(-1)!.number) }),
         };
       },
@@ -85,7 +85,9 @@ function entityTag({ volume, name, bytes }: Segment): string {
   return createHash('sha256').update(`${volume}\n${name}\n${bytes}`).digest('base64url').slice(0, 27);
 }
 
-function segmentItem(archive: Archive, { name, volume, collection, state, bytes, records, deadBytes }: Segment) {
+async function segmentItem(archive: Archive, segment: Segment) {
+  const { name, volume, state, bytes, records, deadBytes } = segment;
+  const collection = await archive.collections.name(segment.collection);
   const href = `/api/segments/${encodeURIComponent(volume)}/${name.split('/').map(encodeURIComponent).join('/')}`;
-  return { name, volume, collection: archive.collections.name(collection), state, bytes, records, deadBytes, href };
+  return { name, volume, collection, state, bytes, records, deadBytes, href };
 }

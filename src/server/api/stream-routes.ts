@@ -75,7 +75,7 @@ export function streamRoutes(archive: Archive, search: SearchService, stopping: 
       problems: [404, 410],
       handle: async ({ query: input, signal, reply }) => {
         const { format = 'warc', share = false, resolve, frames = false, limit, rows = ROWS_MAX } = input;
-        const selection = selectionOf(archive, input);
+        const selection = await selectionOf(archive, input);
         const { order: orderName = 'storage', cursor, snapshot } = input;
         const order = orderName === 'inlinks' || orderName === 'rank' ? rankings.ranking(orderName) : orderName;
         const query: StreamQuery = { selection, order, cursor, snapshot };

@@ -63,7 +63,7 @@ async function problemOfEntry(
   if (url === undefined) return `the line of ${timestamp} has no URL`;
   const [from, to] = [parseTimestamp(timestamp), parseTimestampEnd(timestamp)];
   if (from === undefined || to === undefined) return `${timestamp} is not a valid time`;
-  const number = collection === undefined ? undefined : archive.collections.find(collection);
+  const number = collection === undefined ? undefined : await archive.collections.find(collection);
   for await (const capture of archive.capturesOfUrl(url, { from, to })) {
     if (number !== undefined && capture.collection !== number) continue;
     if (capture.urlKey === urlKey(url)) return undefined;

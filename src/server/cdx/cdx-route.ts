@@ -78,12 +78,12 @@ export class CdxRoute {
     if (dialect !== null && !isDialect(dialect))
       throw badRequest('the dialect is unknown', 'Use ia, pywb or outbackcdx.', dialect);
     const query = parseCdxQuery(parameters, endpoint.dialect ?? dialect ?? 'ia', endpoint.collection);
-    this.#requireCollection(query.collection);
+    await this.#requireCollection(query.collection);
     await this.#send({ archive: this.#archive, query, signal: disconnectSignal(response) }, request, response);
   }
 
-  #requireCollection(name: string | undefined): void {
-    if (name === undefined || this.#archive.collections.find(name) !== undefined) return;
+  async #requireCollection(name: string | undefined): Promise<void> {
+    if (name === undefined || (await this.#archive.collections.find(name)) !== undefined) return;
     throw new HttpProblem({
       status: 404,
       code: 'COLLECTION_MISSING',

@@ -54,7 +54,7 @@ export class CdxRows {
 
   async of(captures: readonly Capture[]): Promise<CdxRow[]> {
     const locations = await this.#archive.records.locate(captures.map(({ place }) => place));
-    if (!this.#resolves) return captures.map((capture, index) => this.#row(capture, locations[index], undefined));
+    if (!this.#resolves) return this.#rows(captures, locations, new Map());
     const revisits = captures.filter((capture) => capture.kind === 'revisit' && capture.block);
     const blocks = revisits.length > 0 ? await this.#archive.getBlocks(revisits.map(({ block }) => block!)) : [];
     const originalOf = new Map<Capture, Original>();
@@ -65,7 +65,20 @@ export class CdxRows {
       const { status, mime } = await this.#responseFacts(capture, block);
       originalOf.set(capture, { location, status, mime });
     }
-    return captures.map((capture, index) => this.#row(capture, locations[index], originalOf.get(capture)));
+    return this.#rows(captures, locations, originalOf);
+  }
+
+  async #rows(
+    captures: readonly Capture[],
+    locations: readonly (RecordLocation | undefined)[],
+    originalOf: ReadonlyMap<Capture, Original>,
+  ): Promise<CdxRow[]> {
+    const rows: CdxRow[] = [];
+    for (const [index, capture] of captures.entries()) {
+      const collection = await this.#archive.collections.name(capture.collection);
+      rows.push(this.#row(capture, collection, locations[index], originalOf.get(capture)));
+    }
+    return rows;
   }
 
   /**
@@ -91,7 +104,12 @@ export class CdxRows {
     return facts;
   }
 
-  #row(capture: Capture, location: RecordLocation | undefined, original: Original | undefined): CdxRow {
+  #row(
+    capture: Capture,
+    collection: string,
+    location: RecordLocation | undefined,
+    original: Original | undefined,
+  ): CdxRow {
     const { place, block } = capture;
     const { status, mime } = original ?? capture;
     const isRevisit = capture.kind === 'revisit' && !original;
@@ -106,7 +124,7 @@ export class CdxRows {
       length: String(place.length),
       offset: String(place.offset),
       filename: fileName(location),
-      collection: this.#archive.collections.name(capture.collection),
+      collection,
       originalLength: original?.location ? String(original.location.length) : ABSENT,
       originalOffset: original?.location ? String(original.location.offset) : ABSENT,
       originalFilename: fileName(original?.location),

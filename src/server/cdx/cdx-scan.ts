@@ -234,7 +234,7 @@ async function* capturePages(scan: CdxScan, reverse: boolean): AsyncGenerator<Ca
 
 async function* captures(scan: CdxScan, range: CaptureRange): AsyncGenerator<Capture[]> {
   const { archive, query, signal } = scan;
-  const collection = query.collection === undefined ? undefined : archive.collections.find(query.collection);
+  const collection = query.collection === undefined ? undefined : await archive.collections.find(query.collection);
   if (query.collection !== undefined && collection === undefined) return;
   const bounded: CaptureRange = {
     ...(query.from !== undefined && { timeFrom: query.from }),

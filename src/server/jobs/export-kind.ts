@@ -39,7 +39,7 @@ export function exportKind(store: ExportStore, software: string): JobKind {
     input: ExportInput,
     run: async (context, input) => {
       const { archive, jobId, signal } = context;
-      const selection = selectionOf(archive, input.selection ?? {});
+      const selection = await selectionOf(archive, input.selection ?? {});
       const stem = archive.connector.name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '') || 'archive';
       const file = `${stem.slice(0, 80)}-${formatTimestamp(archive.clock())}.${input.format}`;
       // Only readers of the report may know the address: the file can contain captures that are deleted later.

@@ -58,7 +58,7 @@ export function deleteKind(tickets: DeleteTickets): JobKind {
       // Captures stored from now on, for example by a crawl, were not in the preview and are kept.
       await using seen = await archive.view();
       await tickets.check(token, selection, seen, signal);
-      return await archive.delete(selectionOf(archive, selection), { signal, seen });
+      return await archive.delete(await selectionOf(archive, selection), { signal, seen });
     },
   });
 }
