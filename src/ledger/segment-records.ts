@@ -107,7 +107,8 @@ export async function readOrigin(
   bytes: number,
 ): Promise<SegmentOriginRecord | undefined> {
   if (bytes === 0) return undefined;
-  for await (const record of readRecords(store.stream(segment, 0, bytes), { name: segment.name })) {
+  const options = { name: segment.name, inputBytes: bytes };
+  for await (const record of readRecords(store.stream(segment, 0, bytes), options)) {
     const { type, contentLength = Number.POSITIVE_INFINITY } = record.head;
     if (type !== 'warcinfo' || contentLength > WARCINFO_BYTES_MAX) return undefined;
     try {

@@ -129,10 +129,8 @@ export class Survey {
     if (stands !== undefined && stands !== name) return false;
     if (this.#listed.has(name)) return false;
     const replaces = origin?.replaces ?? [];
-    if (replaces.length > 0 && object) {
-      const isBelieved = this.notes.isReplacement(name) || replaces.some((old) => this.#listed.has(old));
-      return isBelieved || !replaces.some((old) => isThere(old) || this.segments.has(old));
-    }
+    const isBelieved = this.notes.isReplacement(name) || replaces.some((old) => this.#listed.has(old));
+    if (!isBelieved && replaces.some((old) => isThere(old) || this.segments.has(old))) return false;
     return object !== undefined || (chainOf(parts, [])?.length ?? 0) > 0;
   }
 }
