@@ -87,6 +87,11 @@ export class Book {
     this.forced = new Set(copied?.forced);
   }
 
+  /** All that is in the book. */
+  rows(): unknown[] {
+    return Object.values(this);
+  }
+
   try(captures: readonly TestCapture[]): void {
     for (const { id, content, isForced } of captures) {
       this.tried.set(id, content);

@@ -47,6 +47,7 @@ export async function explore(scenario: Scenario, options: ExploreOptions): Prom
   const { costMax, limitMs = LIMIT_MS, without } = options;
   const started = performance.now();
   const prepared = await prepare(scenario, without);
+  const sound = new Set<string>();
   let schedules = 0;
   let steps = 0;
   let costDone: number | undefined;
@@ -67,7 +68,7 @@ export async function explore(scenario: Scenario, options: ExploreOptions): Prom
       next = Math.min(next, cost);
     };
     do {
-      const run = await runGuarded({ scenario, prepared, choose: followed(path), isJudged: isNew });
+      const run = await runGuarded({ scenario, prepared, choose: followed(path), isJudged: isNew, sound });
       if (isNew()) schedules++;
       steps += run.steps;
       if (run.breaches.length > 0) return result(foundAt(path, run.breaches));

@@ -52,6 +52,8 @@ export type Schedule = {
   readonly choose: Choose;
   /** Asked when all have stopped. Default: yes. */
   readonly isJudged?: () => boolean;
+  /** Fingerprints of worlds that were judged and found sound. Many schedules end in the same one. */
+  readonly sound?: Set<string>;
   readonly trace?: Trace;
 };
 
@@ -60,6 +62,7 @@ export async function runSchedule({
   prepared,
   choose,
   isJudged = () => true,
+  sound = new Set(),
   trace,
 }: Schedule): Promise<ScheduleResult> {
   const { goesBack } = scenario;
@@ -80,7 +83,13 @@ export async function runSchedule({
     world.hasFaults = false;
     breaches.push(...world.breaches, ...world.book.complaints);
     trace?.('--- all have stopped');
-    if (breaches.length === 0 && isJudged()) breaches.push(...(await scenario.finish(world, trace)), ...world.breaches);
+    if (breaches.length === 0 && isJudged()) {
+      const end = world.fingerprint();
+      if (!sound.has(end)) {
+        breaches.push(...(await scenario.finish(world, trace)), ...world.breaches);
+        if (breaches.length === 0) sound.add(end);
+      }
+    }
   } catch (error) {
     if (!(error instanceof ScheduleFailure)) throw error;
     breaches.push(...world.breaches, error.message);

@@ -2,7 +2,8 @@
  * What the processes of a schedule share: one catalog, one bucket, PUTs that are still in flight, the last commits, the
  * time, and the book of what clients were promised. A world can be copied, so that the setup of a scenario runs once.
  */
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
+import { serialize } from 'node:v8';
 import { assert, type EpochMs, equal, type IdSource, seededIds, seededRandom } from '../../src/base/index.ts';
 import { type SavedCatalog, SharedMemoryCatalog } from '../../src/catalog/index.ts';
 import { type MemoryBucket, MemoryDisk } from '../../src/volume/index.ts';
@@ -112,6 +113,17 @@ export class World {
     const known = this.named.get(name);
     if (!known) this.named.set(name, bytes);
     else if (!equal(known, bytes)) this.breaches.push(`P2 other bytes are put under the name ${name}`);
+  }
+
+  /** Equal for worlds that go on in the same way, when all processes have stopped. */
+  fingerprint(): string {
+    const { catalog, bucket, disk, book, late, now, named, hasFaults } = this;
+    const state = createHash('sha1').update(serialize([catalog.save(), book.rows(), now, hasFaults]));
+    for (const [name, bytes] of [...bucket, ...named, ...late.map((put) => [put.name, put.bytes] as const)])
+      state.update(`${name} ${bytes.length} `).update(bytes);
+    for (const [name, { buffer, ...object }] of disk.objects)
+      state.update(`${name} ${JSON.stringify(object)} `).update(buffer.subarray(0, object.bytes));
+    return state.digest('base64');
   }
 
   land(put: LatePut): void {
