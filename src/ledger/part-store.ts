@@ -8,6 +8,7 @@ import type { ObjectInfo, PartVolume, ReadRange } from '../volume/index.ts';
 import { readSmall } from './appending-store.ts';
 import { type AskAgain, askAgain } from './ask-again.ts';
 import { type FoundPart, parsePartName, partName, partsPrefix } from './part-name.ts';
+import { begunName } from './segment-name.ts';
 import type { FoundSegment, SegmentBytes, SegmentRange, SegmentStore } from './segment-store.ts';
 
 export class PartStore implements SegmentStore {
@@ -24,10 +25,12 @@ export class PartStore implements SegmentStore {
 
   async find(name: string): Promise<FoundSegment> {
     const parts: FoundPart[] = [];
-    for await (const page of this.#volume.list(partsPrefix(name)))
+    // A fresh seal is joined of parts that have the name that the segment was begun under (R3).
+    const begun = begunName(name);
+    for await (const page of this.#volume.list(partsPrefix(begun)))
       for (const info of page) {
         const parsed = parsePartName(info.name);
-        if (parsed?.segment === name) parts.push({ ...parsed, name: info.name, bytes: info.bytes });
+        if (parsed?.segment === begun) parts.push({ ...parsed, name: info.name, bytes: info.bytes });
       }
     const [object] = await this.#volume.stat([name]);
     return { object, parts };

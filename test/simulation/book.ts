@@ -103,6 +103,12 @@ export class Book {
     for (const { id } of captures) this.acknowledged.add(id);
   }
 
+  /** Whether a client was promised anything about the capture: that it is stored, or that it is deleted. */
+  isPromised(id: string): boolean {
+    const content = this.tried.get(id);
+    return this.acknowledged.has(id) || this.deleted.has(id) || (content !== undefined && this.barred.has(content));
+  }
+
   /** Whether an acknowledged capture may be gone. */
   mayBeGone(id: string): boolean {
     const content = this.tried.get(id);

@@ -152,7 +152,7 @@ suite('The judge', () => {
     const world = await soundWorld();
     const objects = await objectsIn(world);
     assert.deepEqual(await judgeCatalog(world.catalog, objects, world.book), []);
-    assert.deepEqual(await judgeRebuilt(world.catalog, world.catalog), []);
+    assert.deepEqual(await judgeRebuilt(world.catalog, world.catalog, world.book), []);
     // Only the bytes of q1, which is deleted and not yet compacted away.
     for (const breach of await judgeObjects(world.catalog, objects, world.book)) assert.match(breach, /segment-Q@0/);
   });
@@ -228,7 +228,7 @@ suite('The judge', () => {
     const world = await soundWorld();
     const rebuilt = new SharedMemoryCatalog({ clock: () => 0, state: world.catalog.save() });
     change(world, (contents) => void contents.captures.delete(rowOf(contents, 'p2')));
-    const breaches = await judgeRebuilt(world.catalog, rebuilt);
+    const breaches = await judgeRebuilt(world.catalog, rebuilt, world.book);
     assert.match(breaches.find((line) => line.startsWith('R2 only'))!, /capture http:\/\/example\.org\/p2/);
     assert.match(breaches.find((line) => line.startsWith('R2 the rebuilt'))!, /content [0-9a-f]{64} 1200 1$/);
   });

@@ -1,21 +1,17 @@
-/**
- * Deletes captures, or takes a content down, as the ledger does: by deletion records in a segment of the deleter's own,
- * one for each commit (D1, D2). A takedown bars the content first, so that what it then finds is all there is (D3).
- */
-import { formatW3cDate, fromHex, toHex } from '../../src/base/index.ts';
-import type { Bar, Capture } from '../../src/catalog/index.ts';
-import { deletionMarksOf, deletionRecord, type SegmentWriter } from '../../src/ledger/index.ts';
+/** Deletes captures, or takes a content down, with the code of the ledger (D1, D2, D3). */
+import { fromHex, PinakesError } from '../../src/base/index.ts';
+import { Deleter, type DeletionReport, type DeletionRequest, leasesToHeal, takeDown } from '../../src/ledger/index.ts';
 import type { UrlKey } from '../../src/url/index.ts';
-import { MemberEncoder, recordParts } from '../../src/warc/index.ts';
-import { CAPTURE_DATE, digestOfContent, idOf, keyOf } from './book.ts';
+import { type Book, CAPTURE_DATE, digestOfContent, idOf, keyOf } from './book.ts';
+import { heal } from './ledger-healer.ts';
 import { COLLECTION, DELETIONS, leaseOf, type WriterOptions, writerOf } from './ledger-machine.ts';
 import { isGivenUp } from './ledger-writer.ts';
 import type { Machine, Work } from './machine.ts';
 
-const TRIES = 4;
-const encoder = new MemberEncoder({ coding: 'gzip', level: 1 });
+/** How long a takedown waits for others to seal what may have the bytes. */
+const WAIT_MS = 1000;
 
-type Wanted = { readonly capture: string } | { readonly takedown: string };
+export type Wanted = { readonly capture: string } | { readonly takedown: string };
 
 export type LedgerDeleterOptions = WriterOptions & { readonly staysOpen?: boolean };
 
@@ -24,69 +20,57 @@ export function ledgerDeleter(wanted: Wanted, { staysOpen = false, ...options }:
     try {
       const held = await leaseOf(machine);
       if (!held) return;
-      const writer = writerOf(machine, { lease: held.lease, ...options });
-      if ('capture' in wanted) await deleteCapture(machine, writer, wanted.capture);
-      else await takeDown(machine, writer, wanted.takedown);
+      const { lease } = held;
+      const { catalog, clock, ids: newId, book, sleep } = machine;
+      const writer = writerOf(machine, { lease, ...options });
+      const collectionName = () => COLLECTION;
+      const deleter = new NotingDeleter({ catalog, writer, kind: DELETIONS, collectionName, clock, newId }, book);
+      if ('capture' in wanted) {
+        const question = { urlKey: keyOf(wanted.capture) as UrlKey, time: Date.parse(CAPTURE_DATE) };
+        const [seen = []] = await catalog.findCaptures([question]);
+        await deleter.deleteCaptures(seen, machine.name);
+      } else {
+        const { takedown: content } = wanted;
+        book.barTried.add(content);
+        const bars = [{ kind: 'content', digest: fromHex(digestOfContent(content))! } as const];
+        const seal = () => healEnded(machine, options);
+        await takeDown({ catalog, lease, deleter, seal, sleep, waitMs: WAIT_MS }, { id: machine.name, bars });
+        book.barred.add(content);
+      }
       if (!staysOpen) for (const open of writer.openSegments()) if (open.segment.bytes > 0) await writer.seal(open);
     } catch (error) {
-      if (!isGivenUp(error)) throw error;
+      if (!isRefused(error)) throw error;
     }
   };
 }
 
-async function deleteCapture(machine: Machine, writer: SegmentWriter, id: string): Promise<void> {
-  const { catalog, book } = machine;
-  for (let tried = 0; tried < TRIES; tried++) {
-    const [found = []] = await catalog.findCaptures([{ urlKey: keyOf(id) as UrlKey, time: Date.parse(CAPTURE_DATE) }]);
-    if (found.length === 0) return;
-    const outcome = await commitDeletion(machine, writer, found, []);
-    if (outcome === 'committed') book.deleted.add(id);
-    if (outcome !== 'moved') return;
+/** Writes into the book what is deleted. */
+class NotingDeleter extends Deleter {
+  readonly #book: Book;
+
+  constructor(options: ConstructorParameters<typeof Deleter>[0], book: Book) {
+    super(options);
+    this.#book = book;
+  }
+
+  override async delete(request: DeletionRequest): Promise<DeletionReport> {
+    let chosen: readonly string[] = [];
+    const choose = async () => {
+      const captures = await request.choose();
+      chosen = captures.map(({ url }) => idOf(url));
+      for (const id of chosen) this.#book.deletionTried.add(id);
+      return captures;
+    };
+    const report = await super.delete({ ...request, choose });
+    for (const id of chosen) this.#book.deleted.add(id);
+    return report;
   }
 }
 
-async function takeDown(machine: Machine, writer: SegmentWriter, content: string): Promise<void> {
-  const { catalog, book } = machine;
-  book.barTried.add(content);
-  const digest = fromHex(digestOfContent(content))!;
-  const isBarred = await commitDeletion(machine, writer, [], [{ kind: 'content', digest }]);
-  if (isBarred !== 'committed') return;
-  for (let tried = 0; tried < TRIES; tried++) {
-    const captures: Capture[] = [];
-    for await (const page of catalog.captures({}))
-      captures.push(...page.filter(({ block }) => block && toHex(block.digest) === toHex(digest)));
-    if (captures.length === 0) {
-      book.barred.add(content);
-      return;
-    }
-    const outcome = await commitDeletion(machine, writer, captures, []);
-    if (outcome === 'committed') for (const { url } of captures) book.deleted.add(idOf(url));
-    else if (outcome !== 'moved') return;
-  }
+async function healEnded(machine: Machine, { volume }: WriterOptions): Promise<void> {
+  for (const name of await leasesToHeal(machine.catalog)) await heal(machine, name, volume);
 }
 
-async function commitDeletion(
-  { book, clock, ids }: Machine,
-  writer: SegmentWriter,
-  captures: readonly Capture[],
-  bars: readonly Bar[],
-): Promise<string> {
-  for (const { url } of captures) book.deletionTried.add(idOf(url));
-  const marks = captures.map((capture) => deletionMarksOf(capture, COLLECTION));
-  const time = formatW3cDate(clock());
-  const { record, block } = deletionRecord({ time, request: 'simulated', marks: marks.flat(), bars }, ids());
-  try {
-    writer.append(await writer.openFor(DELETIONS), encoder.encode(recordParts(record, block)));
-    const outcome = await writer.commit({
-      deletions: captures.map((capture, index) => ({ capture, mark: marks[index]![0]! })),
-      deletedMarks: marks.flatMap((some) => some.slice(1)),
-      bars,
-    });
-    if (outcome.kind !== 'committed' && outcome.kind !== 'unknown') await writer.rollBack();
-    return outcome.kind;
-  } catch (error) {
-    if (!isGivenUp(error)) throw error;
-    await writer.rollBack();
-    return 'given up';
-  }
+function isRefused(error: unknown): boolean {
+  return isGivenUp(error) || (error instanceof PinakesError && error.code === 'ARCHIVE_BUSY');
 }

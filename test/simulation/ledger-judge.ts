@@ -46,7 +46,7 @@ export function finishOn(kind: VolumeKind): (world: World, trace?: Trace) => Pro
     return [
       ...(await judge(world, 'after collection')),
       ...(await judge(rebuilt, 'rebuilt after collection')),
-      ...(await judgeRebuilt(world.catalog, rebuilt.catalog)),
+      ...(await judgeRebuilt(world.catalog, rebuilt.catalog, world.book)),
     ];
   };
 }

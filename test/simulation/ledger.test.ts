@@ -7,6 +7,7 @@ import { prepare } from './scenario.ts';
 /** For each scenario. */
 const LIMIT_MS = 3000;
 const SEEDS = 5;
+const FIRST_SEED = 1;
 
 suite('The ledger keeps its promises', () => {
   for (const scenario of LEDGER_SCENARIOS)
@@ -14,9 +15,8 @@ suite('The ledger keeps its promises', () => {
       const { found, costDone } = await explore(scenario, { costMax: 1, limitMs: LIMIT_MS });
       assert.equal(found, undefined, JSON.stringify(found));
       assert.ok(costDone !== undefined, 'undisturbed schedules are finished');
-      const first = Date.now() % 1e9;
       const prepared = await prepare(scenario);
-      for (let seed = first; seed < first + SEEDS; seed++)
+      for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++)
         assert.equal(await exploreSeed(scenario, seed, prepared), undefined, `--seed ${seed}`);
     });
 });

@@ -103,6 +103,8 @@ class Adoption {
     const { catalog } = this.#options;
     const rows = await catalog.segments();
     const names = new Set(rows.map(({ name }) => name));
+    // A fresh seal that was begun has a row, and the parts under the name that the segment was begun under.
+    const begunNames = new Set(rows.map(({ name }) => begunName(name)));
     const ended: Ended[] = [];
     const taken = new Set<string>();
     for (const row of rows) {
@@ -118,7 +120,7 @@ class Adoption {
     for (const found of survey.segments.values()) {
       const { name } = found;
       const begun = begunName(name);
-      if (names.has(name) || names.has(begun) || taken.has(name) || isGone(name) || isGone(begun)) continue;
+      if (names.has(name) || begunNames.has(begun) || taken.has(name) || isGone(name) || isGone(begun)) continue;
       if (incarnationOf(name, found.origin) === this.#lease.incarnation) continue;
       if (!survey.counts(found, (old) => names.has(old))) continue;
       const row = await this.#list(found);
@@ -150,8 +152,10 @@ class Adoption {
       ...(found?.object ? parts && { parts: [] } : found?.parts.length && { parts: chain.map(partOf) }),
     };
     const { catalog, again } = this.#options;
+    const { incarnation, epoch } = this.#lease;
     const group = {
-      id: `${name} looked at`,
+      // Another adoption looks again, even if this look was the last commit of the segment.
+      id: `${name} looked at ${incarnation}-${epoch}`,
       lease: this.#lease,
       segments: [{ number, from: { state, bytes, volume }, to }],
     };
