@@ -246,9 +246,10 @@ export async function describeCatalog(catalog: SharedCatalogView): Promise<strin
 }
 
 /**
- * A catalog that was made again from the segments answers as the old one. With the book, two kinds of captures may differ, and the
- * contents that only they have: those of which a client was promised nothing, since a record that was refused may be
- * entered when the content that it refers to is still there; and those of a content that is being taken down.
+ * A catalog that was made again from the segments answers as the old one. With the book, two kinds of captures may
+ * differ, and the contents that only they have: those of which a client was promised nothing, since a record that was
+ * refused may be entered when the content that it refers to is still there; and those of a content that is being taken
+ * down.
  */
 export async function judgeRebuilt(old: SharedCatalogView, rebuilt: SharedCatalogView, book?: Book): Promise<string[]> {
   const before = await describeCatalog(old);

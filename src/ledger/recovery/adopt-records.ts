@@ -177,6 +177,7 @@ class Steps {
       const outcome = await this.#send(row, change, records, group, refused);
       if (outcome.kind === 'committed') {
         countersOf(this.#options.catalog).note('adoptedRecords', row.name, records.length);
+        if (!(await this.#deleteRest(deletionsOf(records)))) return undefined;
         return { row: { ...row, ...change.to }, isCut: records.length < given.length };
       }
       if (outcome.kind === 'fenced') return undefined;
@@ -212,7 +213,7 @@ class Steps {
     refused: ReadonlySet<SegmentRecord>,
   ): Promise<CommitOutcome> {
     const { lease, keepsUnreferenced = false } = this.#options;
-    const deletions: Deletion[] = records.flatMap(({ deletion }) => deletion?.deletion ?? []);
+    const deletions = deletionsOf(records);
     const matched = deletions.length > 0 ? await this.#deleteMany(deletions) : [];
     if (!Array.isArray(matched)) return matched;
     const { captures, blocks, referents, deletedMarks, bars, aliases, putNotes } = group;
@@ -247,6 +248,20 @@ class Steps {
     return found;
   }
 
+  /** Deletes what was stored between the search and the commit. Nothing is after it. False: the lease was lost. */
+  async #deleteRest(deletions: readonly Deletion[]): Promise<boolean> {
+    const { lease } = this.#options;
+    // Nobody stores beside the owner of an embedded catalog.
+    if (!lease || deletions.length === 0) return true;
+    for (let tried = 0; tried < TRIES_MAX; tried++) {
+      const found = await this.#deleteMany(deletions);
+      if (Array.isArray(found) && found.length === 0) return true;
+      const outcome = Array.isArray(found) ? await this.#ask({ lease, deletions: found }) : found;
+      if (outcome.kind === 'fenced') return false;
+    }
+    return false;
+  }
+
   #ask(group: CommitGroup): Promise<CommitOutcome> {
     const { catalog, again } = this.#options;
     return askAgain(() => commitCounted(catalog, group), again);
@@ -257,6 +272,10 @@ class Steps {
     const { name: file } = this.#content;
     this.#options.onFinding?.({ code: 'deletion-unreadable', level: 'error', file, offset: facts.offset, message });
   }
+}
+
+function deletionsOf(records: readonly SegmentRecord[]): Deletion[] {
+  return records.flatMap(({ deletion }) => deletion?.deletion ?? []);
 }
 
 /** A segment in which nothing but its first record was written is dropped. */

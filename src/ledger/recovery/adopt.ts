@@ -24,7 +24,7 @@ import { begunName, folderOf } from '../segment-name.ts';
 import type { SegmentStores } from '../segment-store.ts';
 import { adoptContents } from './adopt-records.ts';
 import { Survey, type SurveyedSegment } from './adopt-survey.ts';
-import { fixedOf, type HealedSegment, type HealingOptions, healSegment } from './heal.ts';
+import { fixedOf, type HealedSegment, type HealingOptions, healSegment, unlessLost } from './heal.ts';
 import { planHealing } from './heal-plan.ts';
 import { incarnationOf } from './incarnation.ts';
 import { formatList, listName } from './incarnation-list.ts';
@@ -51,7 +51,7 @@ export async function adoptAll(options: AdoptionOptions, holder: string): Promis
     await held.renew();
   };
   const adoption = new Adoption({ ...options, onStep }, held.lease);
-  const segments = await adoption.run();
+  const segments = await unlessLost(options, held.lease, () => adoption.run());
   await held.end();
   return segments && { segments };
 }

@@ -9,11 +9,12 @@
  * Segments of a compaction are replacements that are being written. Nothing refers to them before they are swapped in,
  * so they are not healed here.
  */
-import { ADOPTION_LEASE, type Segment, type SharedCatalog } from '../../catalog/index.ts';
+import { ADOPTION_LEASE, type Lease, type Segment, type SharedCatalog } from '../../catalog/index.ts';
 import { askAgain } from '../ask-again.ts';
 import { commitCounted, countersOf } from '../counters.ts';
 import { COMPACTION_LEASES, HeldLease, type LeaseOptions } from '../lease.ts';
 import { type Sealing, sealSegment } from '../seal.ts';
+import { isMissing } from '../segment-reader.ts';
 import type { FoundSegment, SegmentStore, SegmentStores } from '../segment-store.ts';
 import { type AdoptingOptions, adoptRecords } from './adopt-records.ts';
 import { planHealing } from './heal-plan.ts';
@@ -133,12 +134,32 @@ export async function healLease(
   };
   const healed: HealedSegment[] = [];
   for (const row of await segmentsOf(catalog, name)) {
-    const one = await healSegment({ ...options, lease: held.lease, onStep }, row);
-    healed.push(one);
-    if (one.kind === 'lost') break;
+    const { lease } = held;
+    const one = await unlessLost(options, lease, () => healSegment({ ...options, lease, onStep }, row));
+    healed.push(one ?? { name: row.name, kind: 'lost' });
+    if (!one || one.kind === 'lost') break;
   }
   await held.end();
   return healed;
+}
+
+/**
+ * Undefined: an object was missing, because the lease was lost: its next holder has sealed the segment and removed its
+ * parts.
+ */
+export async function unlessLost<Answer>(
+  { catalog, again }: Pick<HealingOptions, 'catalog' | 'again'>,
+  lease: Lease,
+  work: () => Promise<Answer>,
+): Promise<Answer | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    const outcome = await askAgain(() => commitCounted(catalog, { lease }), again);
+    if (outcome.kind === 'committed') throw error;
+    return undefined;
+  }
 }
 
 /** The segments that a lease has and that are not sealed, those with deletions last. */
