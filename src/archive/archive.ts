@@ -65,6 +65,8 @@ import type { CaptureReader } from './read/capture-reader.ts';
 import type { RecordReader } from './read/record-access.ts';
 import type { CaptureSpan, Retrieved, RetrievedContent, RetrieveOptions } from './read/retrieve.ts';
 import { resolveLater } from './revisit/resolve-later.ts';
+import { forgetKeptPlaces } from './segment/kept-places.ts';
+import { placeOldReplacements } from './segment/old-lineage.ts';
 import { createVolume, makeDirectory } from './segment/volume-set.ts';
 import type { Selection } from './selection.ts';
 import { type ArchiveStats, archiveStats, type StatsOptions } from './stats.ts';
@@ -106,6 +108,8 @@ export async function openArchive(directory: string, options: ArchiveOptions): P
     await opened.load();
     await healArchive(opened, { signal: options.signal, onProgress: options.onOpening });
     await resolveLater(opened);
+    await placeOldReplacements(opened);
+    await forgetKeptPlaces(opened);
     return archive;
   } catch (error) {
     await archive.close();

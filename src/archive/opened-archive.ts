@@ -15,7 +15,14 @@ import {
   type Segment,
   type SharedCatalog,
 } from '../catalog/index.ts';
-import { commitCounted, countersOf, type SegmentStores, SegmentWriter, type WriteOutcome } from '../ledger/index.ts';
+import {
+  commitCounted,
+  countersOf,
+  RunsCache,
+  type SegmentStores,
+  SegmentWriter,
+  type WriteOutcome,
+} from '../ledger/index.ts';
 import { Collections } from './collections.ts';
 import { type Connector, readConnector, writeConnector } from './connector.ts';
 import { CATALOG_DIRECTORY } from './maintain/catalog-soundness.ts';
@@ -76,6 +83,7 @@ export class OpenedArchive {
   readonly catalog: SharedCatalog & Catalog;
   readonly volumes: VolumeSet;
   readonly segmentRegistry: SegmentRegistry;
+  readonly runs = new RunsCache();
   readonly stores: SegmentStores;
   readonly segmentWriter: SegmentWriter;
   readonly access: RecordAccess;
@@ -163,7 +171,9 @@ export class OpenedArchive {
       this.report({ code: 'snapshots-damaged', level: 'error', file: damage.where!, offset: 0, message });
     }
     await this.collections.load();
-    this.segmentRegistry.load(await this.catalog.segments());
+    const segments = await this.catalog.segments();
+    this.segmentRegistry.load(segments);
+    this.segmentRegistry.isNew = segments.length === 0;
   }
 
   /** A directory for temporary files of this opening alone. */

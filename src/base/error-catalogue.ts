@@ -116,7 +116,7 @@ export const ERROR_CATALOGUE = {
   ),
   CURSOR_EXPIRED: entry(
     'the stream cannot go on where this cursor stopped',
-    'The archive was rebuilt, or the cursor is too old. Start the stream from the beginning, without a cursor.',
+    'Start the stream again without a cursor: a stream of a named snapshot with its name.',
   ),
   DEVICE_FAILED: entry(
     'the device reported an error',

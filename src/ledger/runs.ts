@@ -32,6 +32,9 @@ export const RUNS_BYTES_MAX = 256 * 1024 * 1024;
 /** Where a record is now. `isSame`: it is that record; otherwise it was removed, and this is the next that was kept. */
 export type CurrentOffset = { readonly offset: number; readonly isSame: boolean };
 
+/** Where the records of one root begin in a segment, and where those of the next root do. */
+export type RootSection = { readonly offset: number; readonly next: number | undefined };
+
 /** Numbers of one run: index of the root, root offset, offset, bytes. */
 const COLUMNS = 4;
 const VERSION = 1;
@@ -103,6 +106,15 @@ export class Runs {
     const [found, begin, offset] = this.#run(index);
     if (found !== wanted) return undefined;
     return rootOffset < begin ? { offset, isSame: false } : { offset: offset + rootOffset - begin, isSame: true };
+  }
+
+  /** Where the records of a root are in this segment. Undefined: it has none of them. */
+  sectionOf(root: string): RootSection | undefined {
+    const wanted = this.#roots.findIndex(({ name }) => name === root);
+    if (wanted < 0) return undefined;
+    const begin = this.#firstAfter((run) => this.#numbers[run * COLUMNS]! >= wanted);
+    const behind = this.#firstAfter((run) => this.#numbers[run * COLUMNS]! > wanted);
+    return { offset: this.#run(begin)[2], next: behind < this.#count ? this.#run(behind)[2] : undefined };
   }
 
   *[Symbol.iterator](): Generator<{ root: RootSegment; rootOffset: number; offset: number; bytes: number }> {

@@ -66,7 +66,7 @@ class Client {
     this.hasJoined ||= this.#stream.join !== undefined;
     this.#cursor = this.#stream.cursor();
     this.snapshot = JSON.stringify(
-      JSON.parse(String(Buffer.from(this.#cursor.split('~')[0]!, 'base64url'))).slice(2, 6),
+      JSON.parse(String(Buffer.from(this.#cursor.split('~')[0]!, 'base64url'))).slice(2, 4),
     );
   }
 

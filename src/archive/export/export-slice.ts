@@ -7,11 +7,12 @@
  */
 import { type Finding, fromHex, toHex } from '../../base/index.ts';
 import type { BlockKey, Segment } from '../../catalog/index.ts';
+import { type RootPlace, RootPlaces } from '../../ledger/index.ts';
 import { type ReadingRecord, type RecordHead, sortLines } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { type ConcurrentRecord, findConcurrent } from '../read/concurrent-records.ts';
-import { SegmentLineage } from '../segment/segment-lineage.ts';
 import { type Selection, selectCaptures } from '../selection.ts';
+import { rootPlacesOf } from '../stream/snapshot.ts';
 import { isGone } from '../stream/storage-walk.ts';
 
 const ATTEMPTS = 5;
@@ -23,6 +24,8 @@ export type SliceRecord = {
   /** The kind of a capture. Undefined for other records, which go with captures. */
   readonly kind: string | undefined;
   readonly block: BlockKey | undefined;
+  /** Where the record was first written to. Undefined for the records that describe only the segment. */
+  readonly root: Pick<RootPlace, 'root' | 'offset'> | undefined;
   /** Undefined while the record is unread. */
   readonly state?: RecordState;
 };
@@ -67,63 +70,86 @@ export async function* sliceOf(
   for await (const line of sortLines(placeLines(archive, selection), { directory: archive.scratch })) {
     const { segment, record } = parseLine(line);
     if (segment !== number) {
-      if (captures.length > 0) yield await segmentSlice(archive, number, captures, options);
+      yield* segmentSlice(archive, number, captures, options);
       number = segment;
       captures = [];
     }
     captures.push(record);
   }
-  if (captures.length > 0) yield await segmentSlice(archive, number, captures, options);
+  yield* segmentSlice(archive, number, captures, options);
 }
 
 async function* placeLines(archive: OpenedArchive, selection: Selection): AsyncGenerator<string> {
   await using view = await archive.catalog.view();
+  const places = await RootPlaces.load(view);
   for await (const page of selectCaptures(view, selection)) {
     for (const { place, kind, block } of page) {
+      const root = await places.rootOf(place);
       const content = block ? `${toHex(block.digest)}~${block.overflow}` : '-';
       const order = `${String(place.segment).padStart(10, '0')} ${String(place.offset).padStart(16, '0')}`;
-      yield `${order} ${place.length} ${kind} ${content}`;
+      yield `${order} ${place.length} ${kind} ${content} ${root?.offset ?? ''} ${root?.root ?? ''}`;
     }
   }
 }
 
 function parseLine(line: string): { segment: number; record: SliceRecord } {
-  const [segment, offset, length, kind, content] = line.split(' ') as [string, string, string, string, string];
-  const [hex, overflow] = content.split('~');
+  const [segment, offset, length, kind, content, rootOffset, ...words] = line.split(' ');
+  // The name of a file that is used in place may have blanks.
+  const name = words.join(' ');
+  const root = name === '' ? undefined : { root: name, offset: Number(rootOffset) };
+  const [hex, overflow] = content!.split('~');
   const block = content === '-' ? undefined : { digest: fromHex(hex!)!, overflow: Number(overflow) };
-  return { segment: Number(segment), record: { offset: Number(offset), length: Number(length), kind, block } };
+  return { segment: Number(segment), record: { offset: Number(offset), length: Number(length), kind, block, root } };
 }
 
 /**
  * The captures at their current places, since compaction may have replaced the segment, and their concurrent records.
+ * Nothing when all of the captures were deleted.
  */
-async function segmentSlice(
+async function* segmentSlice(
   archive: OpenedArchive,
   number: number,
   captures: readonly SliceRecord[],
   options: SliceOptions,
-): Promise<SegmentSlice> {
-  for (let attempt = 1; ; attempt++) {
+): AsyncGenerator<SegmentSlice> {
+  for (let attempt = 1; captures.length > 0; attempt++) {
     const segment = await archive.segmentRegistry.find(number);
-    if (!segment) return segmentSlice(archive, ...(await movedTo(archive, number, captures)), options);
-    if (!options.concurrentRecords) return { segment, records: captures, unreadable: [] };
+    if (!segment) {
+      yield* segmentSlice(archive, ...(await movedTo(archive, number, captures)), options);
+      return;
+    }
+    if (!options.concurrentRecords) {
+      yield { segment, records: captures, unreadable: [] };
+      return;
+    }
+    let slice: SegmentSlice;
     try {
-      return await walkedSlice(archive, segment, captures, options);
+      slice = await withRoots(archive, await walkedSlice(archive, segment, captures, options));
     } catch (error) {
       if (!isGone(error) || attempt >= ATTEMPTS) throw error;
+      continue;
     }
+    yield slice;
+    return;
   }
+}
+
+/** The slice with the root places of concurrent records. */
+async function withRoots(archive: OpenedArchive, slice: SegmentSlice): Promise<SegmentSlice> {
+  const runs = await archive.runs.of(archive.catalog, slice.segment);
+  const records = slice.records.map((record) => ({ ...record, root: record.root ?? runs.rootOf(record.offset) }));
+  return { ...slice, records };
 }
 
 /** A record of the slice at its current place, after its segment was replaced. Undefined when it was deleted. */
 export async function movedRecord(
   archive: OpenedArchive,
-  number: number,
   record: SliceRecord,
 ): Promise<{ segment: number; record: SliceRecord } | undefined> {
-  const lineage = await SegmentLineage.load(archive);
-  const now = await lineage.translate(number, record.offset);
-  if (!now.isSame) return undefined;
+  const places = await rootPlacesOf(archive);
+  const found = record.root ? await places.currentOf(record.root.root, record.root.offset) : [];
+  const now = found.findLast(({ isSame }) => isSame);
+  if (!now) return undefined;
   return { segment: now.segment.number, record: await recordAt(archive, now.segment, now.offset, record) };
 }
 
@@ -132,14 +158,13 @@ async function movedTo(
   number: number,
   captures: readonly SliceRecord[],
 ): Promise<[number, SliceRecord[]]> {
-  const lineage = await SegmentLineage.load(archive);
   let at = number;
   const moved: SliceRecord[] = [];
   for (const capture of captures) {
-    const now = await lineage.translate(number, capture.offset);
-    at = now.segment.number;
-    if (!now.isSame) continue;
-    moved.push(await recordAt(archive, now.segment, now.offset, capture));
+    const now = await movedRecord(archive, capture);
+    if (!now) continue;
+    at = now.segment;
+    moved.push(now.record);
   }
   return [at, moved];
 }
@@ -197,7 +222,7 @@ async function walkedSlice(
   const rule = { isChosen, whenDoubtful: true, onUnlinked: (damage: Finding) => lost.push(damage) };
   for await (const concurrentRecord of findConcurrent(warcinfo.watch(watched()), rule)) found.push(concurrentRecord);
   const concurrentRecords = [...found, ...warcinfo.found].map(({ offset, length = segment.bytes - offset }) => {
-    return { offset, length, kind: undefined, block: undefined };
+    return { offset, length, kind: undefined, block: undefined, root: undefined };
   });
   const gone = new Set([...unmet, ...lost.map(({ offset }) => offset)]);
   const records = [...captures, ...concurrentRecords]

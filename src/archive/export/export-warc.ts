@@ -229,7 +229,7 @@ class WarcExport {
         if (!isGone(error) || attempt >= ATTEMPTS) throw error;
         // The segment still exists, so it was moved to another volume, and the place is still right.
         if (await this.#archive.segmentRegistry.find(current.segment)) continue;
-        const moved = await movedRecord(this.#archive, current.segment, current.record);
+        const moved = await movedRecord(this.#archive, current.record);
         if (!moved) return;
         current = moved;
       }

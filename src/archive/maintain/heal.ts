@@ -20,6 +20,7 @@ import { isBadSector } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { resolveLater } from '../revisit/resolve-later.ts';
 import { changeSegment, listedSegment, unlistSegment } from '../segment/listed-segment.ts';
+import { withNotedRoots } from '../segment/replaced-runs.ts';
 import { type ReplacedSegment, readReplaced } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
 import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
@@ -320,7 +321,7 @@ async function settleReplacement(
   const listed = { volume: volume.name, name: object.name, collection: old!.collection };
   const { number, sequence } = await listedSegment(archive, listed);
   const fresh: Segment = { ...old!, ...listed, number, ...(sequence && { sequence }), bytes: 0, records: 0 };
-  return swapSegment(archive, fresh, old!);
+  return swapSegment(archive, await withNotedRoots(archive, fresh), old!);
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Finding } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { resolveLater } from '../revisit/resolve-later.ts';
+import { forgetKeptPlaces, keptPlaces } from '../segment/kept-places.ts';
 import { healArchive } from './heal.ts';
 
 export type RebuildOptions = {
@@ -19,19 +20,21 @@ export async function rebuildCatalog(archive: OpenedArchive, options: RebuildOpt
   if (missing) throw missing;
   await archive.growing(async () => {
     // Collections keep their numbers, and so captures keep their ids.
-    const notes = collections.notes();
-    segmentRegistry.expireNumbers();
+    const notes = { ...collections.notes(), ...(await keptPlaces(archive)) };
+    segmentRegistry.beginRebuild();
     await catalog.clear();
     await catalog.write({ putNotes: notes });
     await collections.load();
     segmentRegistry.reset();
     archive.segmentWriter.reset();
+    archive.runs.forget();
     const onFinding = (finding: Finding) => {
       archive.report(finding);
       options.onFinding?.(finding);
     };
     await healArchive(archive, { ...options, onFinding });
     await resolveLater(archive);
-    await catalog.write({ durable: true });
+    await forgetKeptPlaces(archive);
+    segmentRegistry.endRebuild();
   });
 }

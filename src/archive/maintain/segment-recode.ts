@@ -10,14 +10,13 @@
  */
 import { PinakesError, RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
-import type { OpenSegment } from '../../ledger/index.ts';
+import { type OpenSegment, Runs, runsOf } from '../../ledger/index.ts';
 import { MemberEncoder, type ReadingRecord, readRecords } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { type Member, MemberBytes } from '../read/member-bytes.ts';
+import { noteRuns } from '../segment/replaced-runs.ts';
 import { isOwnBeginning, replacedFields } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
-import { rememberMoves } from '../segment/segment-lineage.ts';
-import { SegmentMoves } from '../segment/segment-moves.ts';
 import { appendStreamed } from '../segment/streamed-append.ts';
 import { discardReplacement } from './segment-swap.ts';
 
@@ -61,8 +60,7 @@ export async function recodeSegment(
       return { kind: 'refused', why, isDamaged: why === DAMAGED };
     }
     await recode.readBack();
-    const fresh: Segment = { ...open.segment, bytes: 0, records: 0 };
-    await rememberMoves(archive, fresh, segment, recode.moves);
+    const fresh = await noteRuns(archive, { ...open.segment, bytes: 0, records: 0 }, recode.runs);
     await volumes.get(kind.volume).seal(fresh.name);
     return { kind: 'written', segment: fresh, bytes: open.position, tombstoneBytes };
   } catch (error) {
@@ -72,7 +70,7 @@ export async function recodeSegment(
 }
 
 class Recode {
-  readonly moves = new SegmentMoves();
+  readonly runs = new Runs();
   readonly #archive: OpenedArchive;
   readonly #segment: Segment;
   readonly #open: OpenSegment;
@@ -93,6 +91,7 @@ class Recode {
     const volume = volumes.get(this.#segment.volume);
     const dictionary = await access.dictionaryOf(this.#segment.number);
     using source = new MemberBytes(volume, this.#segment.name, dictionary);
+    const before = await runsOf(this.#archive.catalog, this.#segment);
     const encoder = new MemberEncoder({ coding: 'zstd', ...this.#options });
     let end = 0;
     try {
@@ -105,7 +104,7 @@ class Recode {
         // With a new checksum, a damaged record would look sound.
         if (record.damage.length > 0) return DAMAGED;
         if (isOwn) continue;
-        this.moves.add(offset, this.#open.position, 1);
+        this.runs.add(before, { from: offset, offset: this.#open.position, bytes: length, isAnew: true });
         await this.#encode(encoder, source, { offset, length });
         if (segmentWriter.isFull(this.#open)) await segmentWriter.flush(this.#open);
       }

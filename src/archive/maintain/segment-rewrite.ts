@@ -10,7 +10,7 @@
 import { basename } from 'node:path';
 import { assert, EMPTY, type Finding, PinakesError, parseDigest } from '../../base/index.ts';
 import type { BlockKey, Segment } from '../../catalog/index.ts';
-import { CAPTURE_ID_FIELD, type OpenSegment } from '../../ledger/index.ts';
+import { CAPTURE_ID_FIELD, type OpenSegment, Runs, runsOf } from '../../ledger/index.ts';
 import {
   BlockScanner,
   fieldsOf,
@@ -28,10 +28,9 @@ import type { OpenedArchive } from '../opened-archive.ts';
 import { isCaptureType, visitOf } from '../read/concurrent-records.ts';
 import { fullRecord, isHttpType, messageBlock, promotedHttpHead } from '../revisit/promoted.ts';
 import { repointed } from '../revisit/repointed.ts';
+import { noteRuns } from '../segment/replaced-runs.ts';
 import { isOwnBeginning, replacedFields } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
-import { rememberMoves } from '../segment/segment-lineage.ts';
-import { SegmentMoves } from '../segment/segment-moves.ts';
 import { appendStreamed } from '../segment/streamed-append.ts';
 import type { RewritePlan } from './compaction-plan.ts';
 import { discardReplacement } from './segment-swap.ts';
@@ -54,7 +53,9 @@ class Rewrite {
   readonly #segment: Segment;
   readonly #plan: RewritePlan;
   readonly #keptDead = new Map<number, number>();
-  readonly #moves = new SegmentMoves();
+  readonly #runs = new Runs();
+  /** The runs of the segment that is replaced. */
+  #before = new Runs();
   /**
    * Ids and visits of deleted captures. A request or metadata record is removed with them when it names one of these
    * ids, when a deleted capture names its id, or when its visit has no remaining capture.
@@ -76,6 +77,7 @@ class Rewrite {
 
   async run(): Promise<Replacement> {
     await this.#findConcurrent();
+    this.#before = await runsOf(this.#archive.catalog, this.#segment);
     const { segmentWriter, volumes, collections, access } = this.#archive;
     const dictionary = await access.dictionaryOf(this.#segment.number);
     const kind = kindOfSegment(this.#segment, await collections.name(this.#segment.collection), dictionary);
@@ -93,10 +95,10 @@ class Rewrite {
       await segmentWriter.flush(open);
       const volume = volumes.get(kind.volume);
       await volume.sync([open.segment.name]);
-      const fresh: Segment = { ...open.segment, bytes: 0, records: 0 };
+      const row: Segment = { ...open.segment, bytes: 0, records: 0 };
       const dead = [...this.#keptDead].map(([from, offset]) => ({ ...this.#plan.keepDead.get(from)!, offset }));
-      if (dead.length > 0) await this.#archive.tombstones.add(fresh, dead);
-      await rememberMoves(this.#archive, fresh, this.#segment, this.#moves);
+      if (dead.length > 0) await this.#archive.tombstones.add(row, dead);
+      const fresh = await noteRuns(this.#archive, row, this.#runs);
       await volume.seal(open.segment.name);
       return { segment: fresh, keptDead: this.#keptDead };
     } catch (error) {
@@ -189,13 +191,13 @@ class Rewrite {
     }
     if (promotion) {
       await this.#endRun(open);
-      this.#moves.add(offset, open.position, 1);
+      this.#runs.add(this.#before, { from: offset, offset: open.position, bytes: 1, isAnew: true });
       await this.#promote(open, encoder, record, promotion);
       return;
     }
     if (referent) {
       await this.#endRun(open);
-      this.#moves.add(offset, open.position, 1);
+      this.#runs.add(this.#before, { from: offset, offset: open.position, bytes: 1, isAnew: true });
       const block = await record.bytes(16 * 1024 * 1024);
       this.#refuseDamaged(record.damage);
       const parts = [
@@ -215,7 +217,9 @@ class Rewrite {
     }
     if (this.#runTo !== offset) await this.#endRun(open);
     if (this.#runFrom < 0) this.#runFrom = offset;
-    if (this.#plan.keepDead.has(offset)) this.#keptDead.set(offset, open.position + offset - this.#runFrom);
+    const at = open.position + offset - this.#runFrom;
+    if (this.#plan.keepDead.has(offset)) this.#keptDead.set(offset, at);
+    this.#runs.add(this.#before, { from: offset, offset: at, bytes: length, isAnew: false });
     this.#runTo = offset + length;
     this.#runRecords++;
   }
@@ -224,7 +228,6 @@ class Rewrite {
     if (this.#runFrom < 0) return;
     const { segmentWriter, volumes } = this.#archive;
     const volume = volumes.get(this.#segment.volume);
-    this.#moves.add(this.#runFrom, open.position, this.#runTo - this.#runFrom);
     for (let at = this.#runFrom; at < this.#runTo; ) {
       const length = Math.min(COPY_BYTES, this.#runTo - at);
       const [bytes] = await volume.read([{ name: this.#segment.name, offset: at, length }]);

@@ -13,7 +13,7 @@
  */
 import { assert, type Finding, PinakesError } from '../../base/index.ts';
 import type { BlockKey, Capture, CatalogView, Place, Segment } from '../../catalog/index.ts';
-import { countersOf, findCapturesOf, type RecordFacts } from '../../ledger/index.ts';
+import { countersOf, findCapturesOf, type RecordFacts, RUNS_NOTE } from '../../ledger/index.ts';
 import { ifGiven } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { CatalogDraft } from '../revisit/catalog-draft.ts';
@@ -60,7 +60,11 @@ export async function swapSegment(archive: OpenedArchive, replacement: Segment, 
     putSegments: [current],
     putNotes: { ...(await tombstones.appliedNotes(name)), ...odd.notes(current.number) },
     // The notes of captures that stayed have moved with them.
-    removeNotes: [...Object.keys(await catalog.notes(unresolvedNotesOf(replaced.number))), oddNote(replaced.number)],
+    removeNotes: [
+      ...Object.keys(await catalog.notes(unresolvedNotesOf(replaced.number))),
+      oddNote(replaced.number),
+      RUNS_NOTE + replaced.name,
+    ],
     durable: true,
   });
   segmentRegistry.put(current);

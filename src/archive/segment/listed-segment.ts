@@ -3,13 +3,17 @@ import { PinakesError } from '../../base/index.ts';
 import type { CommitGroup, NewSegment, Segment, SegmentChange } from '../../catalog/index.ts';
 import { refusalOf } from '../../ledger/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
+import { keptPlace } from './kept-places.ts';
 
 /** The row of a segment, which is entered in the catalog unless it is there. */
 export async function listedSegment(
-  { catalog }: Pick<OpenedArchive, 'catalog'>,
+  archive: Pick<OpenedArchive, 'catalog' | 'segmentRegistry' | 'volumes'>,
   segment: NewSegment,
 ): Promise<Segment> {
-  const row = (await catalog.segmentByName(segment.name)) ?? (await catalog.listSegment(segment));
+  const { catalog } = archive;
+  const row =
+    (await catalog.segmentByName(segment.name)) ??
+    (await catalog.listSegment({ ...segment, ...(await keptPlace(archive, segment)) }));
   if (!row) throw new PinakesError('LEASE_LOST', { where: segment.name });
   return row;
 }

@@ -5,7 +5,7 @@
  */
 import { basename, dirname } from 'node:path';
 import { fromUtf8 } from '../../base/index.ts';
-import { SEGMENT_FIELDS } from '../../ledger/index.ts';
+import { parseOrigin, SEGMENT_FIELDS } from '../../ledger/index.ts';
 import type { Volume } from '../../volume/index.ts';
 import { type Field, type ReadingRecord, readRecords } from '../../warc/index.ts';
 
@@ -34,11 +34,22 @@ export function parseReplaced(warcinfo: Uint8Array): ReplacedSegment | undefined
 
 /** Which segment an object replaces, from its warcinfo record. */
 export async function readReplaced(volume: Volume, name: string): Promise<ReplacedSegment | undefined> {
+  const warcinfo = await readWarcinfo(volume, name);
+  return warcinfo && parseReplaced(warcinfo);
+}
+
+/** The sequence number that a segment says of itself. */
+export async function readSequence(volume: Volume, name: string): Promise<number | undefined> {
+  const warcinfo = await readWarcinfo(volume, name);
+  return warcinfo && parseOrigin(fromUtf8(warcinfo)).sequence;
+}
+
+async function readWarcinfo(volume: Volume, name: string): Promise<Uint8Array | undefined> {
   for await (const record of readRecords(volume.stream(name), { name })) {
     // Other writers' records may have any length.
     const { type, contentLength = Number.POSITIVE_INFINITY } = record.head;
     if (type !== 'warcinfo' || contentLength > WARCINFO_BYTES_MAX) return undefined;
-    return parseReplaced(await record.bytes(WARCINFO_BYTES_MAX));
+    return record.bytes(WARCINFO_BYTES_MAX);
   }
   return undefined;
 }

@@ -31,7 +31,10 @@ export class SegmentRegistry {
   readonly unread = new Set<string>();
   /** Files that are being added in place. The catalog does not have all of their records yet. */
   readonly entering = new Set<string>();
+  /** Whether the catalog had no segment when the archive was opened. False when its segments are listed. */
+  isNew = false;
   #numbering = 0;
+  #isComplete = true;
   /** Counts the changes of this process, so that an answer from before a change does not replace it. */
   #changes = 0;
 
@@ -52,14 +55,24 @@ export class SegmentRegistry {
     return this.#numbering;
   }
 
+  /** False while the catalog is rebuilt, and after a rebuild that failed: segments may be missing. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
   /** Called before a rebuild changes anything: all segment numbers become invalid. */
-  expireNumbers(): void {
+  beginRebuild(): void {
     this.#numbering++;
+    this.#isComplete = false;
   }
 
   /** Forgets everything, for a rebuild. */
   reset(): void {
     this.load([]);
+  }
+
+  endRebuild(): void {
+    this.#isComplete = true;
   }
 
   /** Enters a row that this process has committed. */

@@ -2,8 +2,8 @@
  * Walks over the captures of a snapshot by URL, by time, or in the order of a ranking of URLs. The caller reads their
  * records.
  *
- * Captures with the same URL key and time are in storage order. Compaction does not change this order, so a resumed
- * walk knows which of these captures were delivered, even if their records have moved (I8). To walk by time, the
+ * Captures with the same URL key and time are in the order of their root places. Neither a compaction nor a rebuild
+ * changes this order, so a resumed walk knows which of these captures were delivered (I8). To walk by time, the
  * selection is first sorted on disk (I9). In the order of a ranking, the captures of each URL are sorted by time. URLs
  * that are not in the ranking follow at the end, by URL.
  */
@@ -12,14 +12,14 @@ import {
   type Capture,
   type CapturePosition,
   type CaptureRange,
-  type CatalogView,
   rangeOfKey,
+  type SharedCatalogView,
 } from '../../catalog/index.ts';
+import { isInBounds, type RootPlace, RootPlaces, type SnapshotBounds } from '../../ledger/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import { sortLines } from '../../warc/index.ts';
 import { isInKeyRanges, keyRanges, type Selection, selected } from '../selection.ts';
-import type { StreamPosition } from './cursor.ts';
-import type { Snapshot } from './snapshot.ts';
+import { comparePositions, type StreamPosition } from './cursor.ts';
 import type { KeptRanking } from './url-ranking.ts';
 
 export type CatalogOrder = 'url' | 'time';
@@ -33,35 +33,41 @@ export type CatalogWalkOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
+/** A capture, and the place that its record was first written to. */
+export type WalkedCapture = { readonly capture: Capture; readonly place: RootPlace };
+
 export async function* walkCatalog(
-  catalog: CatalogView,
-  snapshot: Snapshot,
+  catalog: SharedCatalogView,
+  bounds: SnapshotBounds,
   options: CatalogWalkOptions,
-): AsyncGenerator<Capture> {
+): AsyncGenerator<WalkedCapture> {
   const { order } = options;
-  const walk = new CatalogWalk(catalog, snapshot, options);
+  const walk = new CatalogWalk(catalog, bounds, await RootPlaces.load(catalog), options);
   if (order === 'url') yield* walk.byUrl();
   else if (order === 'time') yield* walk.byTime();
   else yield* walk.byRanking(order);
 }
 
 class CatalogWalk {
-  readonly #catalog: CatalogView;
-  readonly #snapshot: Snapshot;
+  readonly #catalog: SharedCatalogView;
+  readonly #bounds: SnapshotBounds;
+  /** Of the same instant as the view. */
+  readonly #places: RootPlaces;
   readonly #options: CatalogWalkOptions;
 
-  constructor(catalog: CatalogView, snapshot: Snapshot, options: CatalogWalkOptions) {
+  constructor(catalog: SharedCatalogView, bounds: SnapshotBounds, places: RootPlaces, options: CatalogWalkOptions) {
     this.#catalog = catalog;
-    this.#snapshot = snapshot;
+    this.#bounds = bounds;
+    this.#places = places;
     this.#options = options;
   }
 
-  async *byUrl(): AsyncGenerator<Capture> {
+  async *byUrl(): AsyncGenerator<WalkedCapture> {
     const { after } = this.#options;
     yield* this.#inStorageOrder(this.#captures(after?.urlKey === undefined ? undefined : after));
   }
 
-  async *byTime(): AsyncGenerator<Capture> {
+  async *byTime(): AsyncGenerator<WalkedCapture> {
     const { after, scratch } = this.#options;
     async function* read(lines: AsyncIterable<string>): AsyncGenerator<Capture> {
       for await (const line of lines) yield captureOf(line);
@@ -69,7 +75,7 @@ class CatalogWalk {
     yield* this.#inStorageOrder(read(sortLines(this.#lines(after), { directory: scratch })));
   }
 
-  async *byRanking(ranking: KeptRanking): AsyncGenerator<Capture> {
+  async *byRanking(ranking: KeptRanking): AsyncGenerator<WalkedCapture> {
     const { after, selection } = this.#options;
     const ranges = keyRanges(selection);
     const lastKey = after?.urlKey as UrlKey | undefined;
@@ -94,7 +100,7 @@ class CatalogWalk {
   }
 
   /** Puts captures of one key and time in storage order, and omits those that were delivered already. */
-  async *#inStorageOrder(captures: AsyncIterable<Capture>): AsyncGenerator<Capture> {
+  async *#inStorageOrder(captures: AsyncIterable<Capture>): AsyncGenerator<WalkedCapture> {
     let group: Capture[] = [];
     for await (const capture of captures) {
       const first = group[0];
@@ -137,30 +143,23 @@ class CatalogWalk {
     for await (const page of pages) {
       signal?.throwIfAborted();
       const held: Capture[] = [];
-      for (const capture of await selected(this.#catalog, page, selection))
-        if (await this.#snapshot.holds(capture.place)) held.push(capture);
+      for (const capture of await selected(this.#catalog, page, selection)) {
+        const place = await this.#places.rootOf(capture.place);
+        if (place && isInBounds(this.#bounds, place)) held.push(capture);
+      }
       yield held;
     }
   }
 
   /** The captures of one group (one key and time) that were not delivered yet, in storage order. */
-  async #remaining(group: readonly Capture[]): Promise<Capture[]> {
+  async #remaining(group: readonly Capture[]): Promise<WalkedCapture[]> {
     const { after } = this.#options;
-    const { lineage } = this.#snapshot;
+    const placed: WalkedCapture[] = [];
+    for (const capture of group) placed.push({ capture, place: (await this.#places.rootOf(capture.place))! });
+    placed.sort((a, b) => comparePositions(a.place, b.place));
     const first = group[0];
-    if (!first) return [];
-    const placed = group.map((capture) => ({ capture, origin: lineage.originOf(capture.place.segment) }));
-    placed.sort((a, b) => a.origin - b.origin || a.capture.place.offset - b.capture.place.offset);
-    if (!after || after.urlKey !== first.urlKey || after.time !== first.time)
-      return placed.map(({ capture }) => capture);
-    const last = await lineage.translate(after.segment, after.offset);
-    const lastOrigin = lineage.originOf(last.segment.number);
-    const isDelivered = (offset: number) => (last.isSame ? offset <= last.offset : offset < last.offset);
-    return placed
-      .filter(
-        ({ capture, origin }) => origin > lastOrigin || (origin === lastOrigin && !isDelivered(capture.place.offset)),
-      )
-      .map(({ capture }) => capture);
+    if (!first || !after || after.urlKey !== first.urlKey || after.time !== first.time) return placed;
+    return placed.filter(({ place }) => comparePositions(place, after) > 0);
   }
 }
 

@@ -40,31 +40,22 @@ export function keyOf(format: string, { cursor, inner }: ChunkPlace): string {
   return `${format} ${cursor} ${inner ? `${inner.bytes} ${digestSoFar(inner.hash)}` : ''}`;
 }
 
+const BEGINNING: Pick<StreamPosition, 'sequence' | 'offset'> = { sequence: 0, offset: -1 };
+
 /** The assumed length of a segment, to estimate how far apart two places are. */
 const SEGMENT_BYTES = 2 ** 32;
 
-/**
- * About how many bytes `place` is ahead of `from`. Infinite when a client at `from` will not reach `place`. The numbers
- * of segments decide this, so the answer may be wrong after compaction has replaced segments.
- */
+/** About how many bytes `place` is ahead of `from`. Infinite when a client at `from` will not reach `place`. */
 export function bytesAhead(place: ChunkPlace, from: ChunkPlace): number {
   if (place.stream !== from.stream) return Number.POSITIVE_INFINITY;
-  const bytes = linear(place.parsed.position) - linear(from.parsed.position);
+  const there = place.parsed.position ?? BEGINNING;
+  const here = from.parsed.position ?? BEGINNING;
+  const bytes = (there.sequence - here.sequence) * SEGMENT_BYTES + there.offset - here.offset;
   return bytes < 0 ? Number.POSITIVE_INFINITY : bytes;
 }
 
-function linear(position: StreamPosition | undefined): number {
-  return position ? position.segment * SEGMENT_BYTES + position.offset : -1;
-}
-
 export function isSameSnapshot({ snapshot: a, ranking }: Cursor, { snapshot: b, ranking: other }: Cursor): boolean {
-  return (
-    ranking === other &&
-    a.epoch === b.epoch &&
-    a.before === b.before &&
-    a.segments === b.segments &&
-    JSON.stringify(a.open) === JSON.stringify(b.open)
-  );
+  return ranking === other && a.before === b.before && JSON.stringify(a.open) === JSON.stringify(b.open);
 }
 
 /** The pieces of a record after the bytes that a client has. */

@@ -7,14 +7,15 @@ const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 
 const plain = { noNullPrototype: true };
 
-const storagePosition = { segment: count, offset: count, innerOffset: count };
+const name = fc.stringMatching(/^[a-z]{1,8}\/[a-z0-9-]{1,20}\.warc\.gz$/);
+const storagePosition = { root: name, sequence: count, offset: count, innerOffset: count };
 const catalogPosition = { ...storagePosition, urlKey: fc.string({ unit: 'grapheme' }), time: fc.integer() };
 
 const snapshot = {
-  epoch: fc.string(),
   before: count,
-  segments: count,
-  open: fc.array(fc.tuple(count, count), { maxLength: 5 }),
+  open: fc
+    .uniqueArray(fc.tuple(name, count), { maxLength: 5, selector: ([text]) => text })
+    .map((entries) => entries.sort(([one], [other]) => (one < other ? -1 : 1))),
 };
 
 const view = { query: fc.string(), snapshot: fc.record(snapshot, plain) };
@@ -36,6 +37,13 @@ test('a cursor is parsed to the value that was formatted', () => {
       assert.deepEqual(parseCursor(text), value);
     }),
   );
+});
+
+test('a cursor with the numbers of segments, as version 1 made it, has expired', () => {
+  const text = Buffer.from(JSON.stringify([1, 'abcdefgh', 'epoch', 7, 6, [[6, 1000]], 3, 400, 0])).toString(
+    'base64url',
+  );
+  assert.throws(() => parseCursor(text), { code: 'CURSOR_EXPIRED' });
 });
 
 test('text that is not a cursor is refused with BAD_ARGUMENT', () => {

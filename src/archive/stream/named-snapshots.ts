@@ -4,17 +4,19 @@
  * complete. Deleted captures are still not delivered: a snapshot keeps their bytes without giving access to them.
  *
  * ```
- *   snapshots.json   { "version": 1, "sha256": hex, "snapshots": [{ name, time, segments: [[volume, name, bytes] ...],
- *                    mark }] }; in the archive's directory; truth
+ *   snapshots.json   { "version": 2, "sha256": hex, "snapshots": [{ name, time, segments: [[volume, name, bytes] ...],
+ *                    bounds }] }; in the archive's directory; truth
  * ```
- * The digest is of the list of snapshots as compact JSON. Files of earlier versions do not have one.
+ * The digest is of the list of snapshots as compact JSON. Files of version 1 may not have one, and have `mark` in place
+ * of the bounds, with numbers of segments, which is not used.
+ *
+ * The bounds are those of sequence numbers, so they stay valid through rebuilds, which read these numbers from the
+ * segments. A segment of another writer does not have its number in it. When the catalog that knew the number
+ * was lost, and for snapshots of version 1, the bounds are made of the list of segments.
  *
  * An archive with a damaged file still opens. The file stays as it is, and nothing is written to it. Until it is
  * restored or moved away, no snapshot is created or removed, and compaction leaves every segment as it is, since a
  * snapshot may keep it.
- *
- * The bounds of a snapshot (`mark` in the file) are valid for streams until the next rebuild, which numbers segments
- * again. The names of the segments stay valid.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,20 +30,28 @@ import {
   toHex,
   utf8,
 } from '../../base/index.ts';
-import type { Segment } from '../../catalog/index.ts';
+import type { RootSegment, Segment } from '../../catalog/index.ts';
+import {
+  boundsOfRows,
+  compareTexts,
+  parseBounds,
+  type RootPlaces,
+  rootsOf,
+  type SnapshotBounds,
+} from '../../ledger/index.ts';
 import { PLAIN_NAME } from '../collections.ts';
-import { Snapshot, type SnapshotArchive, type SnapshotBounds } from './snapshot.ts';
+import type { SnapshotArchive } from './snapshot.ts';
 
 const FILE_NAME = 'snapshots.json';
-const FILE_VERSION = 1;
+const FILE_VERSION = 2;
 
 export type NamedSnapshot = {
   readonly name: string;
   readonly time: EpochMs;
   /** Volume, name and length of every segment. */
   readonly segments: readonly (readonly [string, string, number])[];
-  /** The bounds of the snapshot. The file calls them `mark`. */
-  readonly mark: SnapshotBounds;
+  /** Absent in snapshots of version 1. */
+  readonly bounds?: SnapshotBounds;
 };
 
 export class NamedSnapshots {
@@ -98,13 +108,12 @@ export class NamedSnapshots {
     }
     if (this.all().some((snapshot) => snapshot.name === name))
       throw new PinakesError('SNAPSHOT_EXISTS', { where: name });
-    const snapshot = await Snapshot.take(archive);
     return archive.exclusive(async () => {
-      await snapshot.lineage.refresh();
-      const segments = (await snapshot.segments()).map(
-        ({ segment, endBytes }) => [segment.volume, segment.name, endBytes] as const,
-      );
-      const named: NamedSnapshot = { name, time: archive.clock(), segments, mark: snapshot.bounds };
+      const rows = await archive.segmentRegistry.all();
+      const segments = rows
+        .filter(({ bytes }) => bytes > 0)
+        .map((segment) => [segment.volume, segment.name, segment.bytes] as const);
+      const named: NamedSnapshot = { name, time: archive.clock(), segments, bounds: boundsOfRows(rows) };
       await this.#write([...this.#snapshots, named]);
       return named;
     });
@@ -131,26 +140,64 @@ export class NamedSnapshots {
   }
 }
 
+/** The bounds of a snapshot in the archive as it is now. */
+export function boundsOfNamed(snapshot: NamedSnapshot, places: RootPlaces): SnapshotBounds {
+  const { bounds, segments } = snapshot;
+  const rows = new Map(places.segments().map((row) => [row.name, row]));
+  const isBelow = (name: string, before: number) =>
+    rootsOfRow(rows.get(name)).every(({ sequence }) => sequence < before);
+  if (bounds && segments.every(([, name]) => isBelow(name, bounds.before))) return bounds;
+  return boundsOfList(snapshot, places, rows);
+}
+
+function rootsOfRow(row: Segment | undefined): readonly RootSegment[] {
+  return row ? rootsOf(row) : [];
+}
+
+/** The bounds of the segments in the list of a snapshot, whatever their sequence numbers are. */
+function boundsOfList(
+  { name, segments }: NamedSnapshot,
+  places: RootPlaces,
+  rows: ReadonlyMap<string, Segment>,
+): SnapshotBounds {
+  const lengths = new Map(segments.map(([, segment, bytes]) => [segment, bytes]));
+  const missing = segments.find(([, segment]) => !rows.has(segment) && !places.root(segment));
+  if (missing) throw new PinakesError('CURSOR_EXPIRED', { where: `snapshot ${name}`, detail: `${missing[1]} is gone` });
+  /** Where the snapshot ends in each root; undefined where it has all of it. */
+  const ends = places.roots().map((root) => {
+    const row = rows.get(root.name);
+    const length = lengths.get(root.name) ?? (root.segments.some((one) => lengths.has(one.name)) ? undefined : 0);
+    const isWhole = row?.state === 'sealed' && row.bytes === length;
+    return { root, end: isWhole ? undefined : length };
+  });
+  const last = ends.findLast(({ end }) => end !== 0);
+  const before = last ? last.root.sequence + 1 : 0;
+  const open = ends.flatMap(({ root, end }): [string, number][] =>
+    end === undefined || root.sequence >= before ? [] : [[root.name, end]],
+  );
+  return { before, open: open.sort(([one], [other]) => compareTexts(one, other)) };
+}
+
 function sha256Of(snapshots: unknown): string {
   return toHex(digestOf('sha256', utf8(JSON.stringify(snapshots))).bytes);
 }
 
 function parseFile(text: string): NamedSnapshot[] {
   const { version, sha256, snapshots } = JSON.parse(text) as Record<string, unknown>;
-  if (version !== FILE_VERSION) throw new Error(`version ${String(version)} is not understood`);
+  if (version !== 1 && version !== FILE_VERSION) throw new Error(`version ${String(version)} is not understood`);
   if (sha256 !== undefined && sha256 !== sha256Of(snapshots)) throw new Error('its digest is not that of its contents');
   if (!Array.isArray(snapshots) || !snapshots.every(isSnapshot)) throw new Error('it is not a list of snapshots');
-  return snapshots;
+  return snapshots.map(({ name, time, segments, bounds }) => ({ name, time, segments, ...(bounds && { bounds }) }));
 }
 
 function isSnapshot(value: unknown): value is NamedSnapshot {
-  const { name, time, segments, mark } = (value ?? {}) as Record<string, unknown>;
+  const { name, time, segments, bounds } = (value ?? {}) as Record<string, unknown>;
   const isSegment = (segment: unknown) =>
     Array.isArray(segment) && segment.map((part) => typeof part).join() === 'string,string,number';
   return (
     typeof name === 'string' &&
     typeof time === 'number' &&
-    typeof mark === 'object' &&
+    (bounds === undefined || parseBounds(bounds) !== undefined) &&
     Array.isArray(segments) &&
     segments.every(isSegment)
   );

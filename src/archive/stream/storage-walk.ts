@@ -1,116 +1,124 @@
 /**
- * Walks over the records of a snapshot in storage order: segment after segment, each read from front to back.
+ * Walks over the records of a snapshot in storage order: root segment after root segment, each read from front to back
+ * in the segment that has its records now.
  *
- * Compaction may replace a segment meanwhile. The walk notices that before it delivers the next record, and continues
- * in the replacement after the last delivered record (I8). Records that were deleted meanwhile are not delivered, and
- * neither are their concurrent records. When the archive is rebuilt meanwhile, the walk ends with CURSOR_EXPIRED.
+ * Compaction may replace that segment meanwhile, and a rebuild may give it another number. The walk notices that before
+ * it delivers the next record, and continues after the root place of the last delivered record (I8). Records that were
+ * deleted meanwhile are not delivered, and neither are their concurrent records. Records that compaction added to a
+ * segment, its warcinfo and its runs, have no root place and are not delivered.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
-import type { Segment } from '../../catalog/index.ts';
+import type { RootSegment, Segment } from '../../catalog/index.ts';
+import { endIn, type RootPlace, type RootPlaces, type Runs, type SnapshotBounds } from '../../ledger/index.ts';
 import type { ReadingRecord } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { findConcurrent, isCaptureType } from '../read/concurrent-records.ts';
 import { problemFinding } from '../verify-problem.ts';
-import type { StreamPosition } from './cursor.ts';
-import type { Snapshot, SnapshotSegment } from './snapshot.ts';
+import { comparePositions, type StreamPosition } from './cursor.ts';
+import { rootPlacesOf } from './snapshot.ts';
 
 /** The walk fails when a segment disappears this many times in succession. */
 const ATTEMPTS = 5;
 
-export type WalkedRecord = { readonly segment: Segment; readonly record: ReadingRecord };
+export type WalkedRecord = { readonly segment: Segment; readonly record: ReadingRecord; readonly place: RootPlace };
 
 export type WalkOptions = {
   /** The last delivered record. */
   readonly after?: StreamPosition | undefined;
+  /** Where the records of segments are. Read anew without it. */
+  readonly places?: RootPlaces;
+  /** Only the records of this root segment. */
+  readonly only?: RootSegment | undefined;
   readonly isWanted?: (segment: Segment) => boolean;
   readonly signal?: AbortSignal | undefined;
   /** An earlier snapshot whose records the client has. They are not delivered again. */
-  readonly since?: Snapshot | undefined;
+  readonly since?: SnapshotBounds | undefined;
   /** Called with damage where no record could be read. */
   readonly onUnreadable?: ((segment: Segment, finding: Finding) => void) | undefined;
 };
 
 export class StorageWalk {
   readonly #archive: OpenedArchive;
-  readonly #snapshot: Snapshot;
+  readonly #bounds: SnapshotBounds;
   readonly #options: WalkOptions;
   /** The last delivered record. */
   #position: StreamPosition | undefined;
 
-  constructor(archive: OpenedArchive, snapshot: Snapshot, options: WalkOptions = {}) {
+  constructor(archive: OpenedArchive, bounds: SnapshotBounds, options: WalkOptions = {}) {
     this.#archive = archive;
-    this.#snapshot = snapshot;
+    this.#bounds = bounds;
     this.#options = options;
     this.#position = options.after;
   }
 
   async *records(): AsyncGenerator<WalkedRecord> {
-    const { lineage } = this.#snapshot;
-    // The lineage is refreshed, since replacements that were swapped in after the snapshot was opened would be skipped
-    // otherwise.
-    await lineage.refresh();
-    const begun = this.#position ? lineage.originOf(this.#position.segment) : 0;
-    for (const part of await this.#snapshot.segments()) {
-      if (part.origin < begun || this.#options.isWanted?.(part.segment) === false) continue;
-      yield* this.#segment(part);
+    const { only, isWanted, places = await rootPlacesOf(this.#archive) } = this.#options;
+    assertOrder(places, this.#position);
+    for (const root of only ? [only] : places.roots()) {
+      if (isBefore(root, this.#position) || endIn(this.#bounds, root) === 0) continue;
+      const [segment] = places.root(root.name)?.segments ?? [];
+      if (segment && isWanted?.(segment) === false) continue;
+      yield* this.#root(root, places);
     }
-    lineage.assertNumbering();
   }
 
-  /** The rest of one segment, through all of its replacements. */
-  async *#segment({ origin, segment }: SnapshotSegment): AsyncGenerator<WalkedRecord> {
-    const { lineage } = this.#snapshot;
+  /** The rest of one root, through all segments that get its records meanwhile. */
+  async *#root(root: RootSegment, known: RootPlaces): AsyncGenerator<WalkedRecord> {
+    let places = known;
     let failures = 0;
     for (;;) {
-      lineage.assertNumbering();
-      const position = this.#position;
-      const isBegun = position !== undefined && lineage.originOf(position.segment) === origin;
+      const [segment] = places.root(root.name)?.segments ?? [];
+      // All records of the root were deleted.
+      if (!segment) return;
       try {
-        const start = isBegun
-          ? await lineage.translate(position.segment, position.offset)
-          : await this.#beginning(await this.#current(segment, origin), origin);
         let isOver = true;
-        for await (const record of this.#read(start.segment, start.offset)) {
-          lineage.assertNumbering();
-          if (!(await this.#archive.segmentRegistry.find(start.segment.number))) {
+        const runs = await places.runsOf(segment);
+        for await (const record of this.#read(segment, runs, root)) {
+          if (!(await this.#isThere(segment))) {
             isOver = false;
             break;
           }
           const { offset, innerOffset } = record.head;
-          if (start.isSame && isBegun && offset === start.offset && innerOffset <= position.innerOffset) continue;
-          this.#position = { segment: start.segment.number, offset, innerOffset };
+          const place = runs.rootOf(offset);
+          if (!place || place.root !== root.name || this.#isDelivered(place, innerOffset)) continue;
+          this.#position = { root: root.name, sequence: root.sequence, offset: place.offset, innerOffset };
           failures = 0;
-          yield { segment: start.segment, record };
+          yield { segment, record, place };
         }
         if (isOver) return;
       } catch (error) {
         if (!isGone(error) || ++failures >= ATTEMPTS) throw error;
       }
-      await lineage.refresh();
+      places = await rootPlacesOf(this.#archive);
     }
   }
 
-  /** Where reading of a segment begins: after the records that were delivered before. */
-  async #beginning(segment: Segment, origin: number): Promise<{ segment: Segment; offset: number; isSame: boolean }> {
+  /** After a rebuild, a number may be that of another segment. */
+  async #isThere({ number, name }: Segment): Promise<boolean> {
+    return (await this.#archive.segmentRegistry.find(number))?.name === name;
+  }
+
+  #isDelivered({ root, offset }: RootPlace, innerOffset: number): boolean {
+    const position = this.#position;
+    if (position?.root !== root || offset > position.offset) return false;
+    return offset < position.offset || innerOffset <= position.innerOffset;
+  }
+
+  /** The records of a root in a segment, from the first one on that may not have been delivered. */
+  async *#read(segment: Segment, runs: Runs, root: RootSegment): AsyncGenerator<ReadingRecord> {
     const { since } = this.#options;
-    if (since === undefined || origin >= since.bounds.before) return { segment, offset: 0, isSame: false };
-    // The lineage lacks a replacement that was swapped in after the lineage was loaded.
-    if (since.lineage.originOf(segment.number) !== origin) await since.lineage.refresh();
-    return { segment, offset: await since.endOf(segment), isSame: false };
+    const position = this.#position?.root === root.name ? this.#position.offset : 0;
+    const begun = Math.max(position, since ? endIn(since, root) : 0);
+    const section = runs.sectionOf(root.name);
+    const start = begun === 0 ? section : runs.currentOf(root.name, begun);
+    if (!section || !start) return;
+    const to = section.next ?? segment.bytes;
+    const last = endIn(this.#bounds, root);
+    const end = Number.isFinite(last) ? (runs.currentOf(root.name, last)?.offset ?? to) : to;
+    yield* this.#readRange(segment, start.offset, end);
   }
 
-  async #current(segment: Segment, origin: number): Promise<Segment> {
-    const { lineage } = this.#snapshot;
-    const same = await this.#archive.segmentRegistry.find(segment.number);
-    if (same) return same;
-    await lineage.refresh();
-    const current = (await lineage.byOrigin()).get(origin);
-    if (!current) throw new PinakesError('CURSOR_EXPIRED', { detail: `${segment.name} is no longer there` });
-    return current;
-  }
-
-  async *#read(segment: Segment, from: number): AsyncGenerator<ReadingRecord> {
-    const end = await this.#snapshot.endOf(segment);
+  async *#readRange(segment: Segment, from: number, end: number): AsyncGenerator<ReadingRecord> {
     if (from >= end) return;
     let deadBytes = segment.deadBytes;
     let dead = await this.#deadOf(segment);
@@ -161,6 +169,21 @@ export class StorageWalk {
     for await (const { offset } of findConcurrent(this.#recordsOf(segment, 0, segment.bytes), rule)) all.add(offset);
     return all;
   }
+}
+
+/**
+ * Fails where a root has another place in the order of segments than a cursor says. The file does not say its sequence
+ * number, and the catalog that knew it was lost.
+ */
+export function assertOrder(places: RootPlaces, position: StreamPosition | undefined): void {
+  const root = position && places.root(position.root);
+  if (root && root.sequence !== position.sequence)
+    throw new PinakesError('CURSOR_EXPIRED', { detail: `since ${root.name} has another place among the segments` });
+}
+
+/** Whether all records of a root are before the position. */
+export function isBefore({ name, sequence }: RootSegment, position: StreamPosition | undefined): boolean {
+  return position !== undefined && comparePositions({ root: name, sequence, offset: position.offset }, position) < 0;
 }
 
 export function isGone(error: unknown): boolean {

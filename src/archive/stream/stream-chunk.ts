@@ -23,7 +23,7 @@ export type StreamChunk = {
 /** The cell of a cursor. Only storage order has cells. */
 function cellOfCursor(cursor: string): string {
   const { position } = parseCursor(cursor);
-  return position && position.urlKey === undefined ? `${position.segment}:${cellOf(position.offset)}` : '';
+  return position && position.urlKey === undefined ? `${position.root}:${cellOf(position.offset)}` : '';
 }
 
 /** The pieces of a stream that continues at `start`, as chunks. */

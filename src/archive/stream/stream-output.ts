@@ -203,10 +203,8 @@ class WarcOutput {
    * Sends a segment as it is, with a cursor in each cell. Returns whether all of it was sent. It stops when something
    * in the segment is deleted meanwhile.
    */
-  async *#copyWhole(
-    { segment, fromBytes, endBytes }: WholePart,
-    stream: RecordStream,
-  ): AsyncGenerator<StreamPiece, boolean> {
+  async *#copyWhole(part: WholePart, stream: RecordStream): AsyncGenerator<StreamPiece, boolean> {
+    const { segment, fromBytes, endBytes } = part;
     let held: Uint8Array = EMPTY;
     for (let at = fromBytes, goal = cellEnd(at); ; goal = cellEnd(at - held.length)) {
       const end = Math.min(endBytes, Math.max(goal, at) + CUT_SEARCH_BYTES);
@@ -230,11 +228,12 @@ class WarcOutput {
       const cutAt = at - (rest.bytes.length - rest.cut);
       // A copy, so that these few bytes do not keep the large buffer in memory.
       held = Buffer.from(rest.bytes.subarray(rest.cut));
-      this.#cursor = cutAt === endBytes ? stream.cursor() : stream.cursorBefore(segment.number, cutAt);
+      this.#cursor = cutAt === endBytes ? stream.cursor() : stream.cursorBefore(part, cutAt);
       yield { bytes: rest.bytes.subarray(0, rest.cut), cursor: this.#cursor, isOwn };
       await large?.return(undefined);
       if (cutAt === endBytes) return true;
-      if ((await this.#archive.segmentRegistry.find(segment.number))?.deadBytes !== 0) return false;
+      const now = await this.#archive.segmentRegistry.find(segment.number);
+      if (now?.name !== segment.name || now.deadBytes > 0) return false;
     }
   }
 

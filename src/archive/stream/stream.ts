@@ -7,17 +7,26 @@
  * in this process or a later one, after appends, deletions and compactions.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
-import type { Capture, Place, Segment } from '../../catalog/index.ts';
+import type { Capture, Place, RootSegment, Segment } from '../../catalog/index.ts';
+import { endIn, type RootPlaces, type RootWithSegments, type SnapshotBounds, sequenceOf } from '../../ledger/index.ts';
 import { urlKey } from '../../url/index.ts';
 import { type Damage, damageOf, type OutputDamage } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { lookBackOf } from '../read/record-access.ts';
 import type { Selection } from '../selection.ts';
-import { type CatalogOrder, walkCatalog } from './catalog-walk.ts';
-import { BEFORE_RECORD, formatCursor, parseCursor, queryDigest, type StreamPosition } from './cursor.ts';
+import { type CatalogOrder, type WalkedCapture, walkCatalog } from './catalog-walk.ts';
+import {
+  BEFORE_RECORD,
+  comparePositions,
+  formatCursor,
+  parseCursor,
+  queryDigest,
+  type StreamPosition,
+} from './cursor.ts';
 import { HeadFilter } from './head-filter.ts';
-import { Snapshot, type SnapshotSegment } from './snapshot.ts';
-import { isGone, StorageWalk, type WalkedRecord } from './storage-walk.ts';
+import { boundsOfNamed } from './named-snapshots.ts';
+import { rootPlacesOf, takeSnapshot } from './snapshot.ts';
+import { assertOrder, isBefore, isGone, StorageWalk, type WalkedRecord } from './storage-walk.ts';
 import { StreamedRecord } from './streamed-record.ts';
 import type { UrlRanking } from './url-ranking.ts';
 
@@ -69,25 +78,30 @@ export type StreamQuery = {
 /** The snapshot of a stream, and where it begins. */
 type StreamView = {
   readonly digest: string;
-  readonly snapshot: Snapshot;
+  readonly snapshot: SnapshotBounds;
   readonly ranking: string | undefined;
   readonly position: StreamPosition | undefined;
-  readonly since: Snapshot | undefined;
+  readonly since: SnapshotBounds | undefined;
 };
 
-/** The part of a segment that is sent as it is: from `fromBytes` to `endBytes`. */
-export type WholePart = SnapshotSegment & { readonly fromBytes: number };
+/** The part of a segment that is sent as it is: from `fromBytes` to `endBytes`. All its records are of one root. */
+export type WholePart = {
+  readonly root: RootSegment;
+  readonly segment: Segment;
+  readonly fromBytes: number;
+  readonly endBytes: number;
+};
 
 export class RecordStream implements AsyncIterable<StreamedRecord> {
   readonly order: StreamOrder;
   readonly #archive: OpenedArchive;
   readonly #selection: Selection;
-  readonly #snapshot: Snapshot;
+  readonly #snapshot: SnapshotBounds;
   readonly #signal: AbortSignal | undefined;
   readonly #onDamage: ((damage: OutputDamage) => void) | undefined;
   readonly #query: string;
   readonly #peeks: boolean;
-  readonly #since: Snapshot | undefined;
+  readonly #since: SnapshotBounds | undefined;
   readonly #until: StreamPosition | undefined;
   /** The version of the ranking that orders the stream. */
   readonly #ranking: string | undefined;
@@ -137,8 +151,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       });
     if (query.until !== undefined && (order !== 'storage' || parseCursor(query.until).query !== digest))
       throw new PinakesError('BAD_ARGUMENT', { where: 'until', detail: 'it comes from another stream' });
-    const since =
-      query.since === undefined ? undefined : await Snapshot.resume(archive, parseCursor(query.since).snapshot);
+    const since = query.since === undefined ? undefined : parseCursor(query.since).snapshot;
     const keep = (version: string | undefined) => (typeof order === 'string' ? undefined : order.keep(version));
     if (query.cursor === undefined) {
       const { snapshots } = archive;
@@ -147,10 +160,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       const ranking = await keep(undefined);
       const snapshot =
         query.snapshot === undefined
-          ? await Snapshot.take(archive)
-          : await Snapshot.resume(archive, snapshots.get(query.snapshot).mark);
-      // The archive may have been rebuilt after the snapshot of `since` was resumed.
-      since?.lineage.assertNumbering();
+          ? await takeSnapshot(archive)
+          : boundsOfNamed(snapshots.get(query.snapshot), await rootPlacesOf(archive));
       return new RecordStream(archive, query, peeks, { digest, snapshot, ranking, position: undefined, since });
     }
     const cursor = parseCursor(query.cursor);
@@ -166,14 +177,13 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     )
       throw new PinakesError('BAD_ARGUMENT', { where: 'the cursor', detail: 'it is not a cursor of a stream' });
     const ranking = await keep(cursor.ranking);
-    const snapshot = await Snapshot.resume(archive, cursor.snapshot);
-    return new RecordStream(archive, query, peeks, { digest, snapshot, ranking, position, since });
+    return new RecordStream(archive, query, peeks, { digest, snapshot: cursor.snapshot, ranking, position, since });
   }
 
   /** Where a later stream continues: after the last delivered record, or after later records that are not selected. */
   cursor(): string {
     const ranking = this.#ranking === undefined ? {} : { ranking: this.#ranking };
-    return formatCursor({ query: this.#query, snapshot: this.#snapshot.bounds, position: this.#position, ...ranking });
+    return formatCursor({ query: this.#query, snapshot: this.#snapshot, position: this.#position, ...ranking });
   }
 
   /** A record is valid until the next one is read. */
@@ -186,16 +196,20 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     return this.order === 'storage' ? this.#inStorageOrder() : this.#inCatalogOrder(this.order);
   }
 
-  /** The cursor for everything before the record at an offset of a segment. */
-  cursorBefore(segment: number, offset: number): string {
-    const position = { segment, offset, innerOffset: BEFORE_RECORD };
-    return formatCursor({ query: this.#query, snapshot: this.#snapshot.bounds, position });
+  /** The cursor for everything before the record at an offset of a part. */
+  cursorBefore(part: WholePart, offset: number): string {
+    return formatCursor({ query: this.#query, snapshot: this.#snapshot, position: positionBefore(part, offset) });
   }
 
   /** Whether records of the snapshot may have been deleted since it was taken. Such records are not delivered. */
   async mayLack(): Promise<boolean> {
-    const { before } = this.#snapshot.bounds;
-    return (await this.#snapshot.segments()).some(({ segment }) => segment.number >= before || segment.deadBytes > 0);
+    const places = await rootPlacesOf(this.#archive);
+    const { before } = this.#snapshot;
+    if (places.segments().some((segment) => segment.roots && sequenceOf(segment) >= before)) return true;
+    return places.roots().some((root) => {
+      if (endIn(this.#snapshot, root) === 0) return false;
+      return root.segments.some(({ deadBytes }) => deadBytes > 0);
+    });
   }
 
   /** The last delivered record; undefined before the first. */
@@ -210,27 +224,45 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   async *parts(
     isWhole: (segment: Segment) => Promise<boolean>,
   ): AsyncGenerator<WholePart | StreamedRecord | undefined> {
-    const { lineage } = this.#snapshot;
-    const last = this.#until && lineage.originOf(this.#until.segment);
-    for (const part of await this.#snapshot.segments()) {
-      const { segment, origin } = part;
-      const begun = this.#position ? lineage.originOf(this.#position.segment) : -1;
-      if (origin < begun || !this.#isWanted(segment)) continue;
-      if (last !== undefined && origin > last) return;
-      const now = await this.#archive.segmentRegistry.find(segment.number);
-      const fromBytes = origin === begun ? offsetBefore(this.#position, segment) : 0;
-      const endBytes = origin === last ? offsetBefore(this.#until, segment) : part.endBytes;
-      const isUntouched = now !== undefined && now.deadBytes === 0 && (await isWhole(now));
-      if (this.#since !== undefined || fromBytes === undefined || endBytes === undefined || !isUntouched) {
-        yield* this.#inStorageOrder(origin);
+    let places = await rootPlacesOf(this.#archive);
+    assertOrder(places, this.#position);
+    for (const { name } of places.roots()) {
+      const root = places.root(name);
+      if (!root || isBefore(root, this.#position) || endIn(this.#snapshot, root) === 0) continue;
+      if (!this.#isWanted(root.segments[0]!)) continue;
+      if (this.#until && comparePositions({ root: name, sequence: root.sequence, offset: 0 }, this.#until) > 0) return;
+      this.#signal?.throwIfAborted();
+      const whole = await this.#wholePart(root, places, isWhole);
+      if (!whole) {
+        yield* this.#inStorageOrder(root, places);
+        places = await rootPlacesOf(this.#archive);
         continue;
       }
-      this.#signal?.throwIfAborted();
-      const whole = { ...part, fromBytes, endBytes: Math.min(endBytes, part.endBytes) };
-      this.#position = { segment: segment.number, offset: whole.endBytes, innerOffset: BEFORE_RECORD };
-      if (fromBytes < whole.endBytes) yield whole;
-      this.#snapshot.lineage.assertNumbering();
+      this.#position = positionBefore(whole, whole.endBytes);
+      if (whole.fromBytes < whole.endBytes) yield whole;
     }
+  }
+
+  /** Undefined: the records of the root have to be read one by one. */
+  async #wholePart(
+    root: RootWithSegments,
+    places: RootPlaces,
+    isWhole: (segment: Segment) => Promise<boolean>,
+  ): Promise<WholePart | undefined> {
+    const [segment] = root.segments as [Segment];
+    const now = await this.#archive.segmentRegistry.find(segment.number);
+    const isUntouched = now?.name === segment.name && now.deadBytes === 0 && (await isWhole(now));
+    if (this.#since !== undefined || !isUntouched) return undefined;
+    // Compaction writes records of its own to a replacement.
+    const runs = await places.runsOf(segment).catch((error: unknown) => {
+      if (!isGone(error)) throw error;
+    });
+    if (runs?.sectionOf(root.name)?.offset !== 0) return undefined;
+    const end = Math.min(segment.bytes, endIn(this.#snapshot, root));
+    const fromBytes = offsetBefore(this.#position, root) ?? 0;
+    const untilBytes = offsetBefore(this.#until, root) ?? end;
+    if (fromBytes < 0 || untilBytes < 0) return undefined;
+    return { root, segment, fromBytes, endBytes: Math.min(end, untilBytes) };
   }
 
   #isWanted(segment: Segment): boolean {
@@ -238,13 +270,13 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     return collection === undefined || segment.collection === collection;
   }
 
-  async *#inStorageOrder(only?: number): AsyncGenerator<StreamedRecord | undefined> {
+  async *#inStorageOrder(only?: RootWithSegments, places?: RootPlaces): AsyncGenerator<StreamedRecord | undefined> {
     const { collections } = this.#archive;
-    const { lineage } = this.#snapshot;
     const walk = new StorageWalk(this.#archive, this.#snapshot, {
       after: this.#position,
-      isWanted: (segment) =>
-        this.#isWanted(segment) && (only === undefined || lineage.originOf(segment.number) === only),
+      only,
+      ...(places && { places }),
+      isWanted: (segment) => this.#isWanted(segment),
       signal: this.#signal,
       since: this.#since,
       onUnreadable:
@@ -262,21 +294,21 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       this.#reportDamageOf(last);
       if (skipped && skipped.record.damage.length > 0) await this.#reportSkipped(skipped);
       if (skipped && isFirstOfStretch) {
-        this.#position = placeOf(skipped);
+        this.#position = positionOf(skipped);
         yield undefined;
       }
       last = undefined;
       skipped = undefined;
-      const begun = stretchOf(placeOf(walked));
+      const begun = stretchOf(positionOf(walked));
       isFirstOfStretch = stretch !== undefined && begun !== stretch;
       stretch = begun;
-      if (this.#until && (await this.#isBehindEnd(segment, record.head, this.#until))) return;
+      if (this.#until && isAfter(positionOf(walked), this.#until)) return;
       skipped = walked;
       if (!filter.passes(record.head)) continue;
       const collection = await collections.name(segment.collection);
       const streamed = await StreamedRecord.open(segment, collection, record, this.#peeks);
       if (!(await filter.passesMessage(streamed))) continue;
-      this.#position = placeOf(walked);
+      this.#position = positionOf(walked);
       last = streamed;
       skipped = undefined;
       yield streamed;
@@ -305,63 +337,65 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     if (damage) this.#onDamage?.({ ...damage, comes });
   }
 
-  async #isBehindEnd(
-    segment: Segment,
-    head: { readonly offset: number; readonly innerOffset: number },
-    until: StreamPosition,
-  ): Promise<boolean> {
-    const { lineage } = this.#snapshot;
-    const difference = lineage.originOf(segment.number) - lineage.originOf(until.segment);
-    if (difference !== 0) return difference > 0;
-    const end = await lineage.translate(until.segment, until.offset);
-    if (head.offset !== end.offset) return head.offset > end.offset;
-    return !end.isSame || head.innerOffset > until.innerOffset;
-  }
-
+  /** After a rebuild, the walk begins again after the last delivered record. */
   async *#inCatalogOrder(asked: CatalogOrder | UrlRanking): AsyncGenerator<StreamedRecord> {
     await using kept = typeof asked === 'string' ? undefined : await asked.open(this.#ranking!);
-    await using view = await this.#archive.catalog.view();
-    await this.#snapshot.lineage.refresh();
     const order = kept ?? (asked as CatalogOrder);
-    const { scratch } = this.#archive;
-    const options = { order, selection: this.#selection, after: this.#position, scratch, signal: this.#signal };
-    let group: Capture[] = [];
-    for await (const capture of walkCatalog(view, this.#snapshot, options)) {
-      group.push(capture);
-      if (group.length < GROUP_CAPTURES) continue;
-      yield* this.#readGroup(group);
-      group = [];
+    const { scratch, segmentRegistry } = this.#archive;
+    for (;;) {
+      // A catalog that is being rebuilt does not have all captures.
+      assertOrder(await rootPlacesOf(this.#archive), this.#position);
+      const { numbering } = segmentRegistry;
+      const isRebuilt = () => segmentRegistry.numbering !== numbering;
+      await using view = await this.#archive.catalog.view();
+      if (isRebuilt()) continue;
+      this.#lastMoment = undefined;
+      const options = { order, selection: this.#selection, after: this.#position, scratch, signal: this.#signal };
+      let group: WalkedCapture[] = [];
+      for await (const walked of walkCatalog(view, this.#snapshot, options)) {
+        group.push(walked);
+        if (group.length < GROUP_CAPTURES) continue;
+        yield* this.#readGroup(group, isRebuilt);
+        if (isRebuilt()) break;
+        group = [];
+      }
+      if (isRebuilt()) continue;
+      yield* this.#readGroup(group, isRebuilt);
+      if (!isRebuilt()) return;
     }
-    yield* this.#readGroup(group);
-    this.#snapshot.lineage.assertNumbering();
   }
 
-  /** The records of captures, as the catalog has them now. */
-  async *#readGroup(group: readonly Capture[]): AsyncGenerator<StreamedRecord> {
+  /** The records of captures, as the catalog has them now. Ends early when the archive is rebuilt meanwhile. */
+  async *#readGroup(group: readonly WalkedCapture[], isRebuilt: () => boolean): AsyncGenerator<StreamedRecord> {
     const { catalog } = this.#archive;
     const { batches } = catalog;
     const last = batches !== undefined && this.#lastMoment?.batches === batches ? this.#lastMoment : undefined;
     const moments: Moment[] = last ? [last] : [];
+    const captures = group.map(({ capture }) => capture);
     // Captures of one key and time are consecutive, and are looked up once.
-    const asked = group.filter((capture, index) => {
-      const before = index === 0 ? last : group[index - 1]!;
+    const asked = captures.filter((capture, index) => {
+      const before = index === 0 ? last : captures[index - 1]!;
       return !before || !isOfMoment(capture, before);
     });
     const found = await catalog.findCaptures(asked.map(({ urlKey, time }) => ({ urlKey, time })));
-    this.#snapshot.lineage.assertNumbering();
     for (const [index, { urlKey, time }] of asked.entries())
       moments.push({ urlKey, time, captures: byIdentity(found[index]!) });
     this.#lastMoment = moments.length === 0 ? undefined : { ...moments.at(-1)!, batches };
     let at = 0;
-    for (const capture of group) {
+    for (const walked of group) {
       this.#signal?.throwIfAborted();
-      while (!isOfMoment(capture, moments[at]!)) at++;
-      yield* this.#read(capture, moments[at]!.captures);
+      while (!isOfMoment(walked.capture, moments[at]!)) at++;
+      if (isRebuilt()) return;
+      yield* this.#read(walked, moments[at]!.captures, isRebuilt);
     }
   }
 
   /** The record of a capture at its current place. Nothing when it was deleted. */
-  async *#read(capture: Capture, candidates: Moment['captures']): AsyncGenerator<StreamedRecord> {
+  async *#read(
+    { capture, place }: WalkedCapture,
+    candidates: Moment['captures'],
+    isRebuilt: () => boolean,
+  ): AsyncGenerator<StreamedRecord> {
     let found = candidates;
     for (let attempt = 1; ; attempt++) {
       const now = found.get(identityOf(capture));
@@ -369,19 +403,20 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       let isBegun = false;
       try {
         for await (const streamed of this.#recordAt(now.place, now.url)) {
-          this.#snapshot.lineage.assertNumbering();
+          // The segment has another number, and this may be a record of another one.
+          if (!isBegun && isRebuilt()) return;
           isBegun = true;
-          const { segment: number, offset } = now.place;
-          this.#position = { segment: number, offset, innerOffset: 0, urlKey: now.urlKey, time: now.time };
+          const { root, sequence, offset } = place;
+          this.#position = { root, sequence, offset, innerOffset: 0, urlKey: now.urlKey, time: now.time };
           yield streamed;
         }
         return;
       } catch (error) {
-        this.#snapshot.lineage.assertNumbering();
+        if (!isBegun && isRebuilt()) return;
         if (isBegun || attempt >= ATTEMPTS || !isGone(error)) throw error;
         const { urlKey, time, hash: ofHash } = capture;
         found = byIdentity((await this.#archive.catalog.findCaptures([{ urlKey, time, ofHash }]))[0]!);
-        this.#snapshot.lineage.assertNumbering();
+        if (isRebuilt()) return;
       }
     }
   }
@@ -431,17 +466,28 @@ function byIdentity(captures: readonly Capture[]): Map<string, Capture> {
   return new Map(captures.toReversed().map((capture) => [identityOf(capture), capture]));
 }
 
-function placeOf({ segment, record }: WalkedRecord): StreamPosition {
-  const { offset, innerOffset } = record.head;
-  return { segment: segment.number, offset, innerOffset };
+function positionOf({ record, place }: WalkedRecord): StreamPosition {
+  const { root, sequence, offset } = place;
+  return { root, sequence, offset, innerOffset: record.head.innerOffset };
 }
 
-function stretchOf({ segment, offset }: StreamPosition): string {
-  return `${segment}:${Math.floor(offset / STRETCH_BYTES)}`;
+function positionBefore({ root: { name, sequence } }: WholePart, offset: number): StreamPosition {
+  return { root: name, sequence, offset, innerOffset: BEFORE_RECORD };
 }
 
-/** The offset of a position before a record of this segment. Undefined when records have to be read to find it. */
-function offsetBefore(position: StreamPosition | undefined, segment: Segment): number | undefined {
-  const isBefore = position?.segment === segment.number && position.innerOffset === BEFORE_RECORD;
-  return isBefore ? position.offset : undefined;
+function isAfter(one: StreamPosition, other: StreamPosition): boolean {
+  return (comparePositions(one, other) || one.innerOffset - other.innerOffset) > 0;
+}
+
+function stretchOf({ root, offset }: StreamPosition): string {
+  return `${root}:${Math.floor(offset / STRETCH_BYTES)}`;
+}
+
+/**
+ * The offset of a position before a record of this root. Undefined for a position in another root, and -1 when records
+ * have to be read to find it.
+ */
+function offsetBefore(position: StreamPosition | undefined, { name }: RootWithSegments): number | undefined {
+  if (position?.root !== name) return undefined;
+  return position.innerOffset === BEFORE_RECORD ? position.offset : -1;
 }

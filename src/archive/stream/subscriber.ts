@@ -15,9 +15,8 @@
  */
 import { assert, PinakesError } from '../../base/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
-import { SegmentLineage } from '../segment/segment-lineage.ts';
 import { type ChunkPlace, isSameSnapshot, placeAt, placeBehind } from './chunk-place.ts';
-import { formatCursor, parseCursor, type StreamPosition } from './cursor.ts';
+import { comparePositions, formatCursor, parseCursor, type StreamPosition } from './cursor.ts';
 import type { HubQuery, ScanClient, ScanHub } from './scan-hub.ts';
 import { RecordStream } from './stream.ts';
 import { chunksOf, type StreamChunk } from './stream-chunk.ts';
@@ -50,21 +49,12 @@ export class Subscriber implements ScanClient, AsyncDisposable {
   readonly mayLack: boolean;
   place: ChunkPlace;
   #leg: Leg;
-  readonly #archive: OpenedArchive;
   readonly #hub: ScanHub;
   readonly #signal: AbortSignal | undefined;
   /** The last part before the join. This client reads it alone when compaction has replaced the segment of the join. */
   #stretch: AsyncGenerator<StreamChunk> | undefined;
-  #lineage: SegmentLineage | undefined;
 
-  private constructor(
-    archive: OpenedArchive,
-    hub: ScanHub,
-    wanted: HubQuery,
-    course: Course,
-    signal: AbortSignal | undefined,
-  ) {
-    this.#archive = archive;
+  private constructor(hub: ScanHub, wanted: HubQuery, course: Course, signal: AbortSignal | undefined) {
     this.#hub = hub;
     this.#signal = signal;
     this.wanted = wanted;
@@ -82,7 +72,7 @@ export class Subscriber implements ScanClient, AsyncDisposable {
     { joins = false, signal }: SubscriberOptions = {},
   ): Promise<Subscriber> {
     const course = await courseOf(archive, hub, wanted, joins);
-    const stream = new Subscriber(archive, hub, wanted, course, signal);
+    const stream = new Subscriber(hub, wanted, course, signal);
     signal?.throwIfAborted();
     hub.enter(stream);
     // Disposing of the stream reports what cannot be closed.
@@ -113,7 +103,7 @@ export class Subscriber implements ScanClient, AsyncDisposable {
         continue;
       }
       const place = placeBehind(this.place, chunk);
-      if (this.#leg === 'to the join' && !this.#stretch && !(await this.#isBeforeJoin(place, chunk))) {
+      if (this.#leg === 'to the join' && !this.#stretch && !this.#isBeforeJoin(place, chunk)) {
         this.#stretch = this.#openStretch();
         continue;
       }
@@ -144,23 +134,14 @@ export class Subscriber implements ScanClient, AsyncDisposable {
     return this.place.cursor === this.join && !this.place.inner;
   }
 
-  /**
-   * Whether all of a chunk is certainly before the join. Unknown segments have high numbers, so in doubt the answer is
-   * no.
-   */
-  async #isBeforeJoin({ parsed }: ChunkPlace, chunk: StreamChunk): Promise<boolean> {
-    const join = this.#joinPosition();
-    // While the segment of the join exists, its offsets are unchanged.
-    if (!(await this.#archive.segmentRegistry.find(join.segment))) return false;
+  /** Whether all of a chunk is before the join. */
+  #isBeforeJoin({ parsed }: ChunkPlace, chunk: StreamChunk): boolean {
     // A part of a large record. The record begins before the join, so its parts are before the join too.
     if (chunk.cursor === undefined) return true;
     const { position } = parsed;
     if (!position) return false;
-    this.#lineage ??= await SegmentLineage.load(this.#archive);
-    if (position.segment !== join.segment)
-      return this.#lineage.originOf(position.segment) < this.#lineage.originOf(join.segment);
-    if (position.offset !== join.offset) return position.offset < join.offset;
-    return position.innerOffset <= join.innerOffset;
+    const join = this.#joinPosition();
+    return (comparePositions(position, join) || position.innerOffset - join.innerOffset) <= 0;
   }
 
   #openStretch(): AsyncGenerator<StreamChunk> {
@@ -231,7 +212,7 @@ function subscriberToJoin(
   const readersOf = (one: Subscriber) => others.filter((other) => isSameSnapshot(one.place.parsed, other.place.parsed));
   return others
     .map((client) => ({ client, readers: readersOf(client).length, ...(client.place.parsed.position ?? START) }))
-    .sort((a, b) => b.readers - a.readers || b.segment - a.segment || b.offset - a.offset)[0]?.client;
+    .sort((a, b) => b.readers - a.readers || comparePositions(b, a))[0]?.client;
 }
 
-const START = { segment: -1, offset: 0 };
+const START = { root: '', sequence: -1, offset: 0 };

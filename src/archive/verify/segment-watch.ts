@@ -6,9 +6,9 @@
  * a segment and its tombstones is right if the row is the same afterwards.
  */
 import type { CatalogView, Segment } from '../../catalog/index.ts';
+import { rootsOf, sequenceOf } from '../../ledger/index.ts';
 import { pendingSwaps } from '../maintain/segment-swap.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
-import { SegmentLineage } from '../segment/segment-lineage.ts';
 import type { Pace } from './pace.ts';
 
 /** The archive was rebuilt, so numbers of segments mean other segments now. Verification begins again. */
@@ -34,6 +34,7 @@ export class SegmentWatch {
   readonly #signal: AbortSignal | undefined;
   readonly #pace: Pace;
   #newestNumber = 0;
+  #newestSequence = 0;
 
   constructor(archive: OpenedArchive, pace: Pace, signal: AbortSignal | undefined) {
     this.#archive = archive;
@@ -47,15 +48,15 @@ export class SegmentWatch {
     const segments = await this.#archive.segmentRegistry.all();
     this.assertGoesOn();
     this.#newestNumber = segments.at(-1)?.number ?? 0;
+    for (const segment of segments) this.#newestSequence = Math.max(this.#newestSequence, sequenceOf(segment));
     return segments;
   }
 
   /** The segments with records from before the beginning: those of the beginning, and what replaced them since. */
-  async ofBeginning(segments: readonly Segment[]): Promise<Segment[]> {
-    if (segments.every(({ number }) => number <= this.#newestNumber)) return [...segments];
-    const lineage = await SegmentLineage.load(this.#archive);
-    this.assertGoesOn();
-    return segments.filter(({ number }) => lineage.originOf(number) <= this.#newestNumber);
+  ofBeginning(segments: readonly Segment[]): Segment[] {
+    const isOld = (segment: Segment) =>
+      segment.number <= this.#newestNumber || rootsOf(segment).some(({ sequence }) => sequence <= this.#newestSequence);
+    return segments.filter(isOld);
   }
 
   /** The row of a segment at this moment. Undefined when the segment was replaced. */

@@ -183,9 +183,7 @@ class Verification {
     for (let round = 0; round < ROUNDS_MAX && left.length > 0; round++) {
       for (const segment of left) await this.#verifySegment(segment);
       const all = await this.#archive.segmentRegistry.all();
-      left = (await this.#watch.ofBeginning(all)).filter(
-        ({ number }) => !this.#walked.has(number) && !this.#lost.of(number),
-      );
+      left = this.#watch.ofBeginning(all).filter(({ number }) => !this.#walked.has(number) && !this.#lost.of(number));
     }
   }
 
@@ -289,7 +287,7 @@ class Verification {
 
   /** The lengths of the segments when they were walked. Segments that others began since do not count. */
   async #limitsOf(segments: readonly Segment[]): Promise<ReadonlyMap<number, number>> {
-    const ofBeginning = new Set(await this.#watch.ofBeginning(segments));
+    const ofBeginning = new Set(this.#watch.ofBeginning(segments));
     const limits = new Map<number, number>();
     for (const segment of segments) {
       const walked = this.#walked.get(segment.number);

@@ -8,8 +8,9 @@
  * Answers are those of one instant: use a view of the catalog. The order of all records is that of their roots, first
  * by sequence number, and of the offsets in them.
  */
+import { PinakesError } from '../../base/index.ts';
 import type { Capture, Place, RootSegment, Segment, SharedCatalogView } from '../../catalog/index.ts';
-import type { Runs } from '../runs.ts';
+import { Runs } from '../runs.ts';
 import { compareTexts, type RootPlace, type SnapshotBounds, sequenceOf } from '../snapshot-bounds.ts';
 import { runsOf } from './replacement-writer.ts';
 
@@ -27,14 +28,21 @@ export class RunsCache {
   readonly #runs = new Map<string, Runs>();
   #held = 0;
 
-  async of(catalog: Pick<SharedCatalogView, 'notes'>, segment: Segment): Promise<Runs> {
+  forget(): void {
+    this.#runs.clear();
+    this.#held = 0;
+  }
+
+  /** Fails with OBJECT_MISSING where the segment was removed since its row was read, as its runs were with it. */
+  async of(catalog: Pick<SharedCatalogView, 'notes' | 'segment'>, segment: Segment): Promise<Runs> {
     // One run, which grows with the segment.
-    if (!segment.roots) return runsOf(catalog, segment);
-    const { name } = segment;
+    if (!segment.roots) return Runs.ofRoot({ name: segment.name, sequence: sequenceOf(segment) }, segment.bytes);
+    const { name, number } = segment;
     let runs = this.#runs.get(name);
     if (runs) this.#runs.delete(name);
     else {
       runs = await runsOf(catalog, segment);
+      if ((await catalog.segment(number))?.name !== name) throw new PinakesError('OBJECT_MISSING', { where: name });
       this.#held += runs.length;
     }
     this.#runs.set(name, runs);
@@ -47,7 +55,7 @@ export class RunsCache {
   }
 }
 
-export type RootPlacesCatalog = Pick<SharedCatalogView, 'segments' | 'notes' | 'findCaptures'>;
+export type RootPlacesCatalog = Pick<SharedCatalogView, 'segments' | 'segment' | 'notes' | 'findCaptures'>;
 
 export class RootPlaces {
   readonly #catalog: RootPlacesCatalog;
@@ -77,17 +85,31 @@ export class RootPlaces {
     return [...this.#byRoot.values()].sort(compareRoots);
   }
 
+  /** A root with the segments that have records of it now. Undefined: no record of it is left. */
+  root(name: string): RootWithSegments | undefined {
+    return this.#byRoot.get(name);
+  }
+
+  /** The rows of the segments that have records. */
+  segments(): Segment[] {
+    return [...this.#segments.values()];
+  }
+
+  runsOf(segment: Segment): Promise<Runs> {
+    return this.#cache.of(this.#catalog, segment);
+  }
+
   /** The root place of a record. Undefined: it is not one of the records that were stored, such as a runs record. */
   async rootOf({ segment: number, offset }: Pick<Place, 'segment' | 'offset'>): Promise<RootPlace | undefined> {
     const segment = this.#segments.get(number);
-    return segment && (await this.#cache.of(this.#catalog, segment)).rootOf(offset);
+    return segment && (await this.runsOf(segment)).rootOf(offset);
   }
 
   /** Where the record is that was first written to a root place, or the next one of that root that was kept. */
   async currentOf(root: string, offset: number): Promise<CurrentPlace[]> {
     const places: CurrentPlace[] = [];
     for (const segment of this.#byRoot.get(root)?.segments ?? []) {
-      const found = (await this.#cache.of(this.#catalog, segment)).currentOf(root, offset);
+      const found = (await this.runsOf(segment)).currentOf(root, offset);
       if (found) places.push({ segment, ...found });
     }
     return places;
