@@ -65,6 +65,7 @@ import type { CaptureReader } from './read/capture-reader.ts';
 import type { RecordReader } from './read/record-access.ts';
 import type { CaptureSpan, Retrieved, RetrievedContent, RetrieveOptions } from './read/retrieve.ts';
 import { resolveLater } from './revisit/resolve-later.ts';
+import { type DeletedRecord, deletedRecords } from './segment/deleted-records.ts';
 import { forgetKeptPlaces } from './segment/kept-places.ts';
 import { placeOldReplacements } from './segment/old-lineage.ts';
 import { createVolume, makeDirectory } from './segment/volume-set.ts';
@@ -432,6 +433,11 @@ export class Archive implements CaptureReader {
   /** All segments with a committed record, in the order of their numbers. */
   async segments(): Promise<Segment[]> {
     return (await this.#opened.segmentRegistry.all()).filter(({ bytes }) => bytes > 0);
+  }
+
+  /** The deleted records that are still in a segment. Compaction removes them. */
+  deletedRecords(segment: Segment): Promise<DeletedRecord[]> {
+    return deletedRecords(this.#opened, segment);
   }
 
   /** The bytes of a segment from `from` to `to`, which is exclusive. */

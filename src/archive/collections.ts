@@ -7,11 +7,15 @@
  */
 import { PinakesError } from '../base/index.ts';
 import type { SharedCatalog } from '../catalog/index.ts';
+import { DELETION_FOLDER } from '../ledger/index.ts';
 
 const NOTE_PREFIX = 'collection:';
 
 /** Allowed names of collections and snapshots. They can be used in a path and in a URL without escapes. */
 export const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
+/** What the segments with deletion records are in. It has no captures, and no collection can have its name (D1). */
+export const DELETIONS = { name: DELETION_FOLDER.replace('/', ''), number: 0 } as const;
 
 /** The parts of a catalog that know collections. */
 type CollectionRows = Pick<SharedCatalog, 'notes' | 'collectionNumber' | 'isShared'>;
@@ -36,7 +40,7 @@ export class Collections {
 
   /** The number of a collection, which never changes. A new collection gets a new number. */
   async number(name: string): Promise<number> {
-    const known = this.#numbers.get(name);
+    const known = name === DELETIONS.name ? DELETIONS.number : this.#numbers.get(name);
     if (known !== undefined) return known;
     this.check(name);
     const number = await this.#catalog.collectionNumber(name);
@@ -59,6 +63,7 @@ export class Collections {
 
   /** The name of a collection: at once if it is known, since every line of an answer may need it. */
   name(number: number): string | Promise<string> {
+    if (number === DELETIONS.number) return DELETIONS.name;
     return this.#names.get(number) ?? this.#nameOfOther(number);
   }
 

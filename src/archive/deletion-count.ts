@@ -8,7 +8,6 @@
  * ```
  */
 import type { Capture, CatalogView } from '../catalog/index.ts';
-import type { CatalogDraft } from './revisit/catalog-draft.ts';
 
 const DELETED_NOTE = 'deleted:';
 
@@ -17,12 +16,13 @@ export async function deletedFrom(catalog: CatalogView, collection: number): Pro
   return Number((await catalog.notes(note))[note] ?? 0);
 }
 
-/** Adds the captures that a draft deletes to the count. */
-export async function countDeleted(
+/** The notes with the counts after the deletion of these captures. */
+export async function countedDeletions(
   catalog: CatalogView,
-  draft: CatalogDraft,
   captures: readonly Capture[],
-): Promise<void> {
+): Promise<Record<string, string>> {
+  const notes: Record<string, string> = {};
   for (const [collection, { length }] of Map.groupBy(captures, (capture) => capture.collection))
-    draft.putNote(DELETED_NOTE + collection, String((await deletedFrom(catalog, collection)) + length));
+    notes[DELETED_NOTE + collection] = String((await deletedFrom(catalog, collection)) + length);
+  return notes;
 }

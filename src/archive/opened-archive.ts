@@ -18,6 +18,7 @@ import {
 import {
   commitCounted,
   countersOf,
+  type RecordGroup,
   RunsCache,
   type SegmentStores,
   SegmentWriter,
@@ -207,10 +208,15 @@ export class OpenedArchive {
   }
 
   /** Makes the appended records durable, then commits the draft (I1, I2). Takes back the records of a refused draft. */
-  async commit(draft: CatalogDraft): Promise<WriteOutcome> {
+  commit(draft: CatalogDraft): Promise<WriteOutcome> {
+    return this.commitRecords(draft.group());
+  }
+
+  /** Like `commit`, for a group that is not made of a draft. */
+  async commitRecords(group: RecordGroup): Promise<WriteOutcome> {
     this.#assertTaking();
     const grown = this.segmentWriter.dirty();
-    const outcome = await this.segmentWriter.commit(draft.group());
+    const outcome = await this.segmentWriter.commit(group);
     if (outcome.kind === 'committed') {
       for (const { segment } of grown) this.segmentRegistry.grow(segment);
       // The change is complete at this point. A segment that cannot be sealed now is sealed by the next opening.

@@ -32,7 +32,7 @@ import { MemberEncoder, recordParts } from '../warc/index.ts';
 import { DELETED_AT_ONCE_MAX, deletionRecord } from './deletion-record.ts';
 import { deletionMarksOf } from './mark.ts';
 import type { SegmentKind } from './open-segment.ts';
-import type { SegmentWriter } from './segment-writer.ts';
+import type { RecordGroup, SegmentWriter } from './segment-writer.ts';
 
 export const REQUEST_NOTE = 'deletion:';
 /** A client asks again within this time. */
@@ -47,9 +47,13 @@ export type DeletionOptions = {
   /** The segments for deletion records: collection number 0. */
   readonly kind: SegmentKind;
   readonly collectionName: (collection: number) => string | Promise<string>;
+  /** What else is committed with the deletion of these captures. */
+  readonly besides?: ((captures: readonly Capture[]) => Promise<BesidesDeletion>) | undefined;
   readonly clock: Clock;
   readonly newId: IdSource;
 };
+
+export type BesidesDeletion = Pick<RecordGroup, 'putNotes' | 'removeNotes' | 'keepsUnreferenced'>;
 
 export type DeletionReport = {
   readonly captures: number;
@@ -124,7 +128,7 @@ export class Deleter {
     isOnce: boolean,
   ): Promise<DeletionReport | undefined> {
     assert(captures.length <= DELETED_AT_ONCE_MAX, 'a commit deletes a limited number of captures');
-    const { writer, kind, newId, clock, collectionName } = this.#options;
+    const { writer, kind, newId, clock, collectionName, besides } = this.#options;
     const now = clock();
     const marks: Mark[][] = [];
     for (const capture of captures) marks.push(deletionMarksOf(capture, await collectionName(capture.collection)));
@@ -133,13 +137,14 @@ export class Deleter {
     const encoder = new MemberEncoder({ coding: kind.coding });
     try {
       writer.append(await writer.openFor(kind), encoder.encode(recordParts(record, block)));
+      const { putNotes, ...others } = (await besides?.(captures)) ?? {};
+      const requestNote = { [REQUEST_NOTE + request]: formatReport({ captures: captures.length, time: now }) };
       const outcome = await writer.commit({
+        ...others,
         deletions: captures.map((capture, index) => ({ capture, mark: marks[index]![0]! })),
         deletedMarks: marks.flatMap((listed) => listed.slice(1)),
         bars,
-        ...(isOnce && {
-          putNotes: { [REQUEST_NOTE + request]: formatReport({ captures: captures.length, time: now }) },
-        }),
+        putNotes: { ...putNotes, ...(isOnce && requestNote) },
       });
       switch (outcome.kind) {
         case 'committed':

@@ -339,7 +339,10 @@ test('a damaged file that is added again is reported again, without adding recor
     const report = await archive.add([path], { ...options, onFinding: (finding) => findings.push(finding) });
     return { codes: findings.map(({ code }) => code), captures: report.captures, deletedSince: report.deletedSince };
   };
-  const bytes = async () => (await archive.segments()).reduce((sum, segment) => sum + segment.bytes, 0);
+  const bytes = async () => {
+    const own = (await archive.segments()).filter(({ name }) => !name.startsWith('_deletions/'));
+    return own.reduce((sum, segment) => sum + segment.bytes, 0);
+  };
   const first = await add();
   assert.deepEqual([first.captures, first.codes.includes('content-length-short')], [4, true]);
   const before = await bytes();

@@ -65,16 +65,16 @@ test('very many records with one id stay different captures, also when compactio
   assert.deepEqual(await audit(archive), []);
 });
 
-test('deleting a crowd looks each capture up by its place in a segment', async (t) => {
+test('deleting a crowd reads the captures of the moment once for each step', async (t) => {
   const { archive, file } = await crowdedFile(t);
   await archive.add([file], { workers: 1 });
   const catalog = catalogOf(archive);
   const ask = catalog.findCaptures.bind(catalog);
-  let searches = 0;
+  let calls = 0;
   catalog.findCaptures = (questions: readonly CaptureQuestion[]) => {
-    searches += questions.filter(({ at }) => !at).length;
+    calls++;
     return ask(questions);
   };
   assert.equal((await archive.delete({ url: URL })).captures, CROWD);
-  assert.equal(searches, 0);
+  assert.ok(calls <= 3, `${calls} calls`);
 });

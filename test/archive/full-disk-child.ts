@@ -33,6 +33,11 @@ function open(disk: string, seed = 1): Promise<Archive> {
   return openArchive(join(disk, 'archive'), trialOptions({ seed }));
 }
 
+/** Without the segments that have records of deletions. */
+async function segmentsWithCaptures(archive: Archive) {
+  return (await archive.segments()).filter(({ name }) => !name.startsWith('_deletions/'));
+}
+
 async function make(disk: string): Promise<Archive> {
   await createArchive(join(disk, 'archive'));
   return open(disk);
@@ -183,7 +188,9 @@ const SCENES = {
       }),
     );
     // The segments that still hold deleted records.
-    const names = (await archive.segments()).map(({ name, deadBytes }) => `${name.split('/')[0]} ${deadBytes > 0}`);
+    const names = (await segmentsWithCaptures(archive)).map(
+      ({ name, deadBytes }) => `${name.split('/')[0]} ${deadBytes > 0}`,
+    );
     const seen = {
       compact,
       says,
@@ -215,7 +222,9 @@ const SCENES = {
     const archive = await open(disk);
     const compact = await outcome(archive.compact());
     const isShared = (await payloadAt(archive, urlOf('kept 0'))).equals(contentOf('shared'));
-    const names = (await archive.segments()).map(({ name, deadBytes }) => `${name.split('/')[0]} ${deadBytes}`);
+    const names = (await segmentsWithCaptures(archive)).map(
+      ({ name, deadBytes }) => `${name.split('/')[0]} ${deadBytes}`,
+    );
     const seen = { compact, isShared, names, errors: await errorsIn(archive) };
     await archive.close();
     return seen;

@@ -4,7 +4,8 @@
  */
 import { join } from 'node:path';
 import { type Archive, type ArchiveOptions, openArchive, readConnector, VolumeSet } from '../../src/archive/index.ts';
-import { type Catalog, openLevelCatalog, type SharedCatalog } from '../../src/catalog/index.ts';
+import { toHex, utf8 } from '../../src/base/index.ts';
+import { type Catalog, openLevelCatalog, type Segment, type SharedCatalog } from '../../src/catalog/index.ts';
 
 type OpenedParts = {
   readonly catalog: SharedCatalog & Catalog;
@@ -36,6 +37,23 @@ function partsOf(archive: Archive): OpenedParts {
   const parts = partsByArchive.get(archive);
   if (!parts) throw new Error('this archive was not opened by openWithParts');
   return parts;
+}
+
+/**
+ * Leaves what an older version left after it deleted the records of a segment that are deleted now: a file of
+ * tombstones in this volume, and the note that the catalog has carried them out.
+ */
+export async function leaveTombstones(archive: Archive, segment: Segment, volumeName = segment.volume): Promise<void> {
+  const volume = volumesOf(archive).get(volumeName);
+  const lines = (await archive.deletedRecords(segment)).map(({ offset, block }) => {
+    return `${offset} ${block ? `${toHex(block.digest)}~${block.overflow}` : '-'}\n`;
+  });
+  const bytes = utf8(lines.join(''));
+  await volume.create(`${segment.name}.tombstones`);
+  await volume.append(`${segment.name}.tombstones`, 0, [bytes]);
+  await volume.sync([`${segment.name}.tombstones`]);
+  const note = `tombstones:${volumeName}:${segment.name}`;
+  await catalogOf(archive).commit({ putNotes: { [note]: String(bytes.length) } });
 }
 
 /** The fingerprint by which the archive identifies a content: its digest, except in tests of collisions. */

@@ -146,7 +146,7 @@ export async function answers(archive: Archive): Promise<string[]> {
   return lines.sort();
 }
 
-/** Offsets of the deleted records of each segment, and the names of all files in the volumes. */
+/** Offsets of the deleted records of each segment by its tombstones, and the names of all files in the volumes. */
 async function readVolumes(volumes: VolumeSet): Promise<{ tombstones: Map<string, Set<number>>; files: string[] }> {
   const tombstones = new Map<string, Set<number>>();
   const files: string[] = [];
@@ -172,6 +172,10 @@ export async function audit(archive: Archive): Promise<string[]> {
   const records = new Map(walked.map((record) => [`${record.segment}:${record.offset}`, record]));
   const nameOf = new Map((await archive.segments()).map(({ number, name }) => [number, name]));
   const { tombstones, files } = await withVolumes(archive, readVolumes);
+  for (const segment of await archive.segments()) {
+    const offsets = (await archive.deletedRecords(segment)).map(({ offset }) => offset);
+    tombstones.set(segment.name, new Set([...(tombstones.get(segment.name) ?? []), ...offsets]));
+  }
   const references = new Map<string, number>();
   const catalogued = new Set<string>();
   for (const capture of await allCaptures(archive)) {

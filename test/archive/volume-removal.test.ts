@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openArchive } from '../../src/archive/index.ts';
+import { leaveTombstones } from './opened-parts.ts';
 import { contentOf, NOON, page, payloadAt, trialOptions } from './trial-archive.ts';
 import { problemsOf, twoVolumes, urlOf } from './two-volumes.ts';
 
@@ -36,7 +37,7 @@ test('an empty volume can be removed, and its directory can be added again under
   await again.close();
 });
 
-test('a volume that has tombstones or is missing cannot be removed', async (t) => {
+test('a volume that has records of deletions or tombstones, or is missing, cannot be removed', async (t) => {
   const { archive, second } = await twoVolumes(t, COUNT);
   await archive.setVolumeWritable('main', false);
   await archive.migrate('second', 'main').catch(() => {});
@@ -44,7 +45,9 @@ test('a volume that has tombstones or is missing cannot be removed', async (t) =
   await archive.migrate('second', 'main');
   await archive.setVolumeWritable('main', false);
   await archive.delete({ url: urlOf('main', 3) });
-  await assert.rejects(archive.removeVolume('second'), { code: 'VOLUME_NOT_EMPTY', detail: '1 file of tombstones' });
+  await assert.rejects(archive.removeVolume('second'), { code: 'VOLUME_NOT_EMPTY', detail: '1 segment' });
+  await leaveTombstones(archive, (await archive.segments()).find(({ deadBytes }) => deadBytes > 0)!, 'second');
+  await assert.rejects(archive.removeVolume('second'), { detail: '1 segment, 1 file of tombstones' });
   renameSync(second, `${second}-unplugged`);
   await assert.rejects(archive.removeVolume('second'), { code: 'VOLUME_MISSING', message: /while it is available/ });
   mkdirSync(second);

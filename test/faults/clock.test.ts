@@ -1,6 +1,6 @@
 /** A clock that was set back gives a new segment the name of an earlier one. */
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { dropCatalog, openArchive } from '../../src/archive/index.ts';
@@ -14,12 +14,12 @@ test('tombstones of a removed segment do not apply to a new segment, although th
     into.store(page(`http://x.example/${name}`, NOON, contentOf(name)));
   await store(archive, 'gone');
   const { name } = (await archive.segments())[0]!;
+  const [gone] = await allCaptures(archive);
   await archive.delete({ url: 'http://x.example/gone' });
   const tombstones = join(directory, 'volumes/main', `${name}.tombstones.open`);
-  const left = await readFile(tombstones);
   await archive.compact();
   await archive.close();
-  await writeFile(tombstones, left);
+  await writeFile(tombstones, `${gone!.place.offset} -\n`);
   await dropCatalog(directory);
 
   const again = await openArchive(directory, trialOptions({ seed: 2, clock }));

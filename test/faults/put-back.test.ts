@@ -94,7 +94,7 @@ test('the segment of the last compaction is used instead of those that earlier c
   const backup = await copyTwice(t, async (archive) => {
     await archive.delete({ url: urlOf(0) });
     await archive.compact();
-    const [first] = await archive.segments();
+    const first = (await archive.segments()).find(({ name }) => name.startsWith('default/'));
     const path = join(archive.directory, 'volumes/main', first!.name);
     const kept = await readFile(path);
     await archive.delete({ url: urlOf(1) });
@@ -150,7 +150,7 @@ test('a finished replacement is swapped in when the catalog is lost', async (t) 
   await assertHolds(directory, ['1', '2']);
 });
 
-test('a compacted segment and its tombstones are used instead of an unfinished copy of the segment', async (t) => {
+test('a compacted segment and later deletions are used instead of an unfinished copy of the segment', async (t) => {
   const directory = await temporaryDirectory(t);
   const second = join(directory, 'second');
   await createArchive(directory);
@@ -160,7 +160,7 @@ test('a compacted segment and its tombstones are used instead of an unfinished c
   await archive.delete({ url: urlOf(0) });
   await archive.compact();
   await archive.delete({ url: urlOf(1) });
-  const [segment] = await archive.segments();
+  const segment = (await archive.segments()).find(({ name }) => name.startsWith('default/'));
   await archive.close();
   const bytes = await readFile(join(directory, 'volumes/main', segment!.name));
   await mkdir(join(second, 'default'));

@@ -33,6 +33,7 @@ import {
 import { inSegment } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { CatalogDraft } from '../revisit/catalog-draft.ts';
+import { deletedOffsets } from '../segment/deleted-records.ts';
 import { changeSegment, listedSegment, unlistSegment } from '../segment/listed-segment.ts';
 import { OddCounter } from '../segment/odd-records.ts';
 import { Registrar } from '../write/registrar.ts';
@@ -228,7 +229,7 @@ class LinkedEntry {
     const checks = this.#again ? undefined : { collectionName, mayRepeat: true };
     const registrar = new Registrar(catalog, draft, fingerprint, { segment, checks });
     await registrar.prepare(records);
-    const dead = this.#isAgain ? await this.#archive.tombstones.read(this.#segment) : new Set<number>();
+    const dead = this.#isAgain ? await deletedOffsets(this.#archive, this.#segment) : new Set<number>();
     for (const facts of records) {
       this.#report.records++;
       if (isUndated(facts)) this.#report.undated++;

@@ -11,6 +11,7 @@ import { type RootPlace, RootPlaces } from '../../ledger/index.ts';
 import { type ReadingRecord, type RecordHead, sortLines } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { type ConcurrentRecord, findConcurrent } from '../read/concurrent-records.ts';
+import { deletedOffsets } from '../segment/deleted-records.ts';
 import { type Selection, selectCaptures } from '../selection.ts';
 import { rootPlacesOf } from '../stream/snapshot.ts';
 import { isGone } from '../stream/storage-walk.ts';
@@ -228,7 +229,7 @@ async function walkedSlice(
   const records = [...captures, ...concurrentRecords]
     .sort((a, b) => a.offset - b.offset)
     .map((record) => (gone.has(record.offset) ? record : { ...record, state: notable.get(record.offset) ?? SOUND }));
-  const dead = lost.length > 0 ? await archive.tombstones.read(segment) : gone;
+  const dead = lost.length > 0 ? await deletedOffsets(archive, segment) : gone;
   const unreadable = lost.filter(({ offset }) => !dead.has(offset) && !chosen.has(offset));
   return { segment, records, unreadable };
 }

@@ -24,6 +24,7 @@ import type { OpenedArchive } from '../opened-archive.ts';
 import { blockId, parseBlockId } from '../revisit/catalog-draft.ts';
 import type { Referent } from '../revisit/referent.ts';
 import { DeadOffsets } from '../segment/dead-offsets.ts';
+import { deletedRecords } from '../segment/deleted-records.ts';
 import { removeDoubles } from '../segment/segment-double.ts';
 import { HolderChoice, planRewrite, pointsAt, type RewritePlan, type RewriteWish } from './compaction-plan.ts';
 import { bytesToRewrite, freeBytesOf, LackOfRoom } from './compaction-room.ts';
@@ -141,13 +142,13 @@ class Compaction {
   async *#findDead(): AsyncGenerator<string> {
     for (const segment of await this.#archive.segmentRegistry.all()) {
       if (segment.deadBytes === 0 || noteIfStaying(this.#archive, segment, this.#report)) continue;
-      const tombstones = await this.#unlessDamaged(segment, () => this.#archive.tombstones.listApplied(segment));
-      if (!tombstones || tombstones.length === 0) continue;
+      const deleted = await this.#unlessDamaged(segment, () => deletedRecords(this.#archive, segment));
+      if (!deleted || deleted.length === 0) continue;
       await this.#dead.set(
         segment.number,
-        tombstones.map(({ offset }) => offset),
+        deleted.map(({ offset }) => offset),
       );
-      for (const { block } of tombstones) if (block) yield blockId(block);
+      for (const { block } of deleted) if (block) yield blockId(block);
     }
   }
 
@@ -337,12 +338,12 @@ class Compaction {
   }
 
   async #planFor(segment: Segment, wish: RewriteWish): Promise<RewritePlan | undefined> {
-    const applied = await this.#archive.tombstones.listApplied(segment);
-    const keys = new Map(applied.flatMap(({ block }) => (block ? [[blockId(block), block] as const] : [])));
+    const deleted = await deletedRecords(this.#archive, segment);
+    const keys = new Map(deleted.flatMap(({ block }) => (block ? [[blockId(block), block] as const] : [])));
     const blocks = await this.#blocksOf([...keys.values()]);
     const holders = blocks.map(({ holder }) => holder).filter((holder) => holder.segment === segment.number);
     const holding = new Set(holders.map(({ offset }) => offset));
-    return planRewrite({ tombstones: new Map(applied.map((one) => [one.offset, one])), holding }, wish);
+    return planRewrite({ deleted: new Map(deleted.map((one) => [one.offset, one])), holding }, wish);
   }
 
   async #isDoubled(old: Segment, { repoint }: RewritePlan): Promise<boolean> {

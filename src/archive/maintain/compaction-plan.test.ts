@@ -86,7 +86,7 @@ test('each content gets its own holder; promotions are grouped by segment', () =
 
 /** A segment with deleted records at 100 to 300. The one at 100 still holds its content. */
 const DEAD: DeadRecords = {
-  tombstones: new Map([
+  deleted: new Map([
     [100, { offset: 100, block: SHARED }],
     [200, { offset: 200, block: OTHER }],
     [300, { offset: 300, block: undefined }],
@@ -112,7 +112,7 @@ test('a deleted record stays while revisits in other segments may point at it', 
   assert.deepEqual(planned({ drop: [200, 300], mayBePointedAt }), [[300], [100, 200], [], []]);
 });
 
-test('only records with a tombstone are dropped', () => {
+test('only deleted records are dropped', () => {
   assert.equal(planned({ drop: [400] }), undefined);
   assert.deepEqual(planned({ drop: [300, 400] }), [[300], [100, 200], [], []]);
 });

@@ -7,14 +7,14 @@ import type { BlockKey, Capture } from '../../catalog/index.ts';
 import type { RecordHead } from '../../warc/index.ts';
 import { blockId } from '../revisit/catalog-draft.ts';
 import type { Referent } from '../revisit/referent.ts';
-import type { Tombstone } from '../segment/tombstones.ts';
+import type { DeletedRecord } from '../segment/deleted-records.ts';
 
 /** What happens to the records of one segment when it is written anew. All other records are copied. */
 export type RewritePlan = {
   /** Offsets of the records to remove. */
   readonly drop: ReadonlySet<number>;
   /** Deleted records that stay for now because others still refer to them, by their offsets. */
-  readonly keepDead: ReadonlyMap<number, Tombstone>;
+  readonly keepDead: ReadonlyMap<number, DeletedRecord>;
   /** Offsets of revisits that become holders, each with the content that it gets. */
   readonly promote: ReadonlyMap<number, BlockKey>;
   /** Offsets of revisits that get another referent. */
@@ -32,26 +32,26 @@ export type RewriteWish = {
 
 /** The deleted records of a segment at the moment of planning. */
 export type DeadRecords = {
-  /** The tombstones by the offsets of their records. */
-  readonly tombstones: ReadonlyMap<number, Tombstone>;
+  /** The deleted records by their offsets. */
+  readonly deleted: ReadonlyMap<number, DeletedRecord>;
   /** Offsets of the deleted records that the catalog still names as holders. */
   readonly holding: ReadonlySet<number>;
 };
 
 /** The plan for a segment. Undefined when nothing of the wish is left to do. */
-export function planRewrite({ tombstones, holding }: DeadRecords, wish: RewriteWish): RewritePlan | undefined {
+export function planRewrite({ deleted, holding }: DeadRecords, wish: RewriteWish): RewritePlan | undefined {
   const drop = new Set<number>();
   for (const offset of wish.drop ?? []) {
-    const tombstone = tombstones.get(offset);
-    const isPointedAt = tombstone?.block && wish.mayBePointedAt?.has(blockId(tombstone.block));
-    if (tombstone && !holding.has(offset) && !isPointedAt) drop.add(offset);
+    const record = deleted.get(offset);
+    const isPointedAt = record?.block && wish.mayBePointedAt?.has(blockId(record.block));
+    if (record && !holding.has(offset) && !isPointedAt) drop.add(offset);
   }
   // A record that was deleted since the wish was made is neither promoted nor repointed.
-  const isLive = ([offset]: [number, unknown]) => !tombstones.has(offset);
+  const isLive = ([offset]: [number, unknown]) => !deleted.has(offset);
   const promote = new Map([...(wish.promote ?? [])].filter(isLive));
   const repoint = new Map([...(wish.repoint ?? [])].filter(isLive));
   if (drop.size + promote.size + repoint.size === 0) return undefined;
-  const keepDead = new Map([...tombstones].filter(([offset]) => !drop.has(offset)));
+  const keepDead = new Map([...deleted].filter(([offset]) => !drop.has(offset)));
   return { drop, keepDead, promote, repoint };
 }
 

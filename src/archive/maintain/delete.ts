@@ -1,19 +1,18 @@
 /**
- * Deleting: captures leave the catalog, their records get tombstones, and reference counts decrease. A content leaves
- * the catalog with its last reference. Compaction removes the bytes from the segments (I5, I6).
+ * Deleting: captures leave the catalog in the commit that enters a record of the deletion (D1). A content leaves the
+ * catalog with its last reference. Compaction removes the bytes from the segments (I5, I6).
  *
- * Tombstones are durable before the captures leave the catalog. After a crash in between, the captures are still there,
- * and the next opening removes them (see finish-delete.ts). So the archive never shows half of a deletion.
+ * A large deletion is made in steps. Each is carried out completely or not at all: after a crash, the next opening
+ * carries out a step whose record is durable.
  */
 import type { Capture } from '../../catalog/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import { sortLines } from '../../warc/index.ts';
-import { countDeleted } from '../deletion-count.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { CaptureReader } from '../read/capture-reader.ts';
-import { blockId, isStill, parseBlockId } from '../revisit/catalog-draft.ts';
-import { type AddedTombstones, appliedNote, tombstoneOf } from '../segment/tombstones.ts';
+import { blockId, parseBlockId } from '../revisit/catalog-draft.ts';
 import { type Selection, selectCaptures } from '../selection.ts';
+import { deleterOf, refreshSegments } from './deleter.ts';
 import { finishSwaps } from './segment-swap.ts';
 
 export type DeletePreview = {
@@ -121,13 +120,14 @@ export async function deleteCaptures(
   selection: Selection,
   options: DeleteOptions = {},
 ): Promise<DeleteReport> {
+  const request = archive.newId();
   let captures = 0;
   let contents = 0;
   for await (const page of selectCaptures(options.seen ?? archive.catalog, selection)) {
     for (let at = 0; at < page.length; at += STEP_CAPTURES) {
       options.signal?.throwIfAborted();
       const step = page.slice(at, at + STEP_CAPTURES);
-      const done = await archive.exclusive(() => deleteStep(archive, step));
+      const done = await archive.exclusive(() => deleteStep(archive, step, request));
       captures += done.captures;
       contents += done.contents;
       options.onProgress?.(captures);
@@ -136,56 +136,12 @@ export async function deleteCaptures(
   return { captures, contents };
 }
 
-async function deleteStep(archive: OpenedArchive, wanted: readonly Capture[]): Promise<DeleteReport> {
-  // Pending replacements are swapped in before. Otherwise their copies of the deleted records would not get tombstones.
+async function deleteStep(archive: OpenedArchive, seen: readonly Capture[], request: string): Promise<DeleteReport> {
+  // Pending replacements are swapped in before. Otherwise their copies of the deleted records would stay.
   await finishSwaps(archive);
-  const captures = await currentCaptures(archive, wanted);
-  const bySegment = new Map<number, Capture[]>();
-  for (const capture of captures) {
-    const list = bySegment.get(capture.place.segment) ?? [];
-    list.push(capture);
-    bySegment.set(capture.place.segment, list);
-  }
-  const draft = archive.newDraft();
-  await draft.load(captures.flatMap((capture) => (capture.block ? [capture.block.digest] : [])));
-  const added: AddedTombstones[] = [];
-  try {
-    for (const [number, list] of bySegment) {
-      const segment = await archive.segmentRegistry.get(number);
-      const tombstones = await archive.tombstones.add(segment, list.map(tombstoneOf));
-      added.push(tombstones);
-      draft.putNote(appliedNote(tombstones.volume, segment.name), String(tombstones.after));
-      const deadBytes = segment.deadBytes + list.reduce((sum, capture) => sum + capture.place.length, 0);
-      draft.putSegment({ ...segment, deadBytes });
-      for (const capture of list) draft.removeCapture(capture);
-    }
-    await countDeleted(archive.catalog, draft, captures);
-  } catch (error) {
-    for (const tombstones of added) await archive.tombstones.takeBack(tombstones);
-    throw error;
-  }
-  // If this fails, the catalog may have written the batch all the same. So the tombstones stay, and the next opening
-  // carries out the rest.
-  await archive.catalog.write(draft.batch());
-  for (const number of bySegment.keys()) archive.segmentRegistry.put(draft.segment(number)!);
-  return { captures: captures.length, contents: draft.removedBlocks };
-}
-
-/**
- * The captures as the catalog has them at this moment. Some may have moved, and some may be gone. Only captures that
- * moved are searched for by time.
- */
-async function currentCaptures({ catalog }: OpenedArchive, wanted: readonly Capture[]): Promise<Capture[]> {
-  const atPlace = await catalog.findCaptures(wanted.map(({ urlKey, time, place }) => ({ urlKey, time, at: place })));
-  const moved = wanted.filter((capture, index) => !atPlace[index]!.some((now) => isStill(capture, now)));
-  const found = await catalog.findCaptures(moved.map(({ urlKey, time, hash }) => ({ urlKey, time, ofHash: hash })));
-  const current = new Map<string, Capture>();
-  const gather = (captures: readonly Capture[], answers: readonly (readonly Capture[])[]) => {
-    for (const [index, capture] of captures.entries())
-      for (const now of answers[index]!)
-        if (isStill(capture, now)) current.set(`${now.place.segment}:${now.place.offset}`, now);
-  };
-  gather(wanted, atPlace);
-  gather(moved, found);
-  return [...current.values()];
+  const changed = new Set<number>();
+  const deleter = await deleterOf(archive, changed);
+  const { captures, contents = 0 } = await deleter.deleteCaptures(seen, request);
+  await refreshSegments(archive, changed);
+  return { captures, contents };
 }

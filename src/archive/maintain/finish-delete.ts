@@ -1,18 +1,19 @@
 /**
- * Carries out deletions with durable tombstones that the catalog does not know of, after a crash between writing the
- * tombstones and writing the catalog (I3).
+ * Carries out deletions of older versions: durable tombstones that the catalog does not know of, after a crash between
+ * writing the tombstones and writing the catalog (I3).
  *
  * There is no index of captures by place, so the record of each such tombstone is read to find its capture. If the
  * record cannot be read, or its volume is missing, the capture is deleted all the same.
  */
 import { PinakesError } from '../../base/index.ts';
-import type { Capture, Segment } from '../../catalog/index.ts';
+import type { Capture, Mark, Segment } from '../../catalog/index.ts';
+import { deletionMarksOf, refusalOf } from '../../ledger/index.ts';
 import { urlKey } from '../../url/index.ts';
 import type { Volume } from '../../volume/index.ts';
 import { isBadSector } from '../damage.ts';
-import { countDeleted } from '../deletion-count.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { APPLIED_NOTE, appliedNote, TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
+import { besidesDeletion, refreshSegments } from './deleter.ts';
 
 export async function finishDeletions(archive: OpenedArchive): Promise<void> {
   const applied = await archive.catalog.notes(APPLIED_NOTE);
@@ -50,16 +51,18 @@ async function finishDelete(archive: OpenedArchive, volume: Volume, segment: Seg
     segment,
     tombstones.map(({ offset }) => offset),
   );
-  const draft = archive.newDraft();
-  await draft.load(captures.flatMap((capture) => (capture.block ? [capture.block.digest] : [])));
-  for (const capture of captures) draft.removeCapture(capture);
-  await countDeleted(archive.catalog, draft, captures);
-  const deadBytes = segment.deadBytes + captures.reduce((sum, capture) => sum + capture.place.length, 0);
-  const current: Segment = { ...segment, deadBytes };
-  draft.putSegment(current);
-  draft.putNote(appliedNote(volume.name, segment.name), String(bytes));
-  await archive.catalog.write(draft.batch());
-  archive.segmentRegistry.put(current);
+  const marks: Mark[][] = [];
+  for (const capture of captures)
+    marks.push(deletionMarksOf(capture, await archive.collections.name(capture.collection)));
+  const { putNotes, ...besides } = await besidesDeletion(archive, captures);
+  const group = {
+    ...besides,
+    deletions: captures.map((capture, index) => ({ capture, mark: marks[index]![0]! })),
+    deletedMarks: marks.flatMap((listed) => listed.slice(1)),
+    putNotes: { ...putNotes, [appliedNote(volume.name, segment.name)]: String(bytes) },
+  };
+  refusalOf(await archive.commitGroup(group));
+  await refreshSegments(archive, [segment.number]);
 }
 
 function reportDamaged(archive: OpenedArchive, volume: Volume, { name }: Segment, lines: number): void {

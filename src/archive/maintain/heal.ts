@@ -3,7 +3,8 @@
  *
  * - An unknown segment is catalogued from its beginning, and a segment that grew is catalogued from its former end.
  * - Bytes after the last whole record of an open segment are cut off.
- * - Deletions with durable tombstones that the catalog does not know of are carried out.
+ * - Deletions that the catalog does not know of are carried out: those with a durable record, and those of older
+ *   versions with durable tombstones.
  * - A segment that is missing, shorter than in the catalog, or unreadable is reported and left as it is. Other segments
  *   are healed all the same.
  * - An unsealed replacement is removed, and a sealed one is swapped in.
@@ -13,7 +14,7 @@
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
-import { countersOf } from '../../ledger/index.ts';
+import { countersOf, DELETION_FOLDER } from '../../ledger/index.ts';
 import type { ObjectInfo, Volume } from '../../volume/index.ts';
 import { readRecords } from '../../warc/index.ts';
 import { isBadSector } from '../damage.ts';
@@ -25,6 +26,7 @@ import { type ReplacedSegment, readReplaced } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
 import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
 import { catalogueSegment, sweepBlocks } from '../write/cataloguing.ts';
+import { enterDeletions } from './enter-deletions.ts';
 import { finishDeletions } from './finish-delete.ts';
 import { finishSwaps, swapSegment } from './segment-swap.ts';
 
@@ -62,9 +64,11 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
       !stale.has(one.found) && !apart.has(one.found) && (!one.found.object.sealed || present.has(one.replaced.name)),
   );
   const isReplacement = new Set(replacements.map((one) => one.found));
-  for (const one of found) {
+  const healAll = async (some: readonly Found[]) => {
+    for (const one of some) if (!isReplacement.has(one) && !unclear.has(one)) await healOne(one);
+  };
+  const healOne = async (one: Found) => {
     const { volume, object } = one;
-    if (isReplacement.has(one) || unclear.has(one)) continue;
     const known = names.get(object.name);
     const counts = known ? known.volume === volume.name : volumeOf.get(object.name) === one;
     // A segment that is completely in the catalog is not noted as unread, even if it cannot be read now.
@@ -73,10 +77,12 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
     };
     const work = () => (counts ? healObject(archive, one, known, options) : settleDouble(archive, one));
     const healed = await reportingErrors(archive, whereIs(one), work, onError);
-    if (!healed) continue;
+    if (!healed) return;
     names.set(healed.name, healed);
     options.onProgress?.(healed);
-  }
+  };
+  const isDeletions = ({ object }: Found) => object.name.startsWith(DELETION_FOLDER);
+  await healAll(found.filter((one) => !isDeletions(one)));
   await resolveLater(archive);
   // A replacement is settled before a replacement of that replacement.
   const byName = new Map(replacements.map((one) => [one.found.object.name, one]));
@@ -88,6 +94,8 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
     const settled = await reportingErrors(archive, whereIs(one.found), () => settleReplacement(archive, one, isDouble));
     if (settled) options.onProgress?.(settled);
   }
+  // Deletions come last: everything that they are about is in the catalog.
+  await healAll(found.filter(isDeletions));
   await finishDeletions(archive);
   // Missing volumes and unread segments may contain captures of contents that nothing else refers to.
   if (archive.volumes.failures().length === 0 && archive.segmentRegistry.unread.size === 0)
@@ -311,7 +319,8 @@ async function settleReplacement(
   // If the replaced segment could not be read, a sealed replacement may be all that is left of it, although it contains
   // records that were deleted later.
   if (!volume.writable || (object.sealed && !old)) return undefined;
-  const isCurrent = replaced.tombstoneBytes === (await archive.tombstones.bytes(replaced.name));
+  const isCurrent =
+    old?.state === 'sealed' && replaced.tombstoneBytes === (await archive.tombstones.bytes(replaced.name));
   if (!object.sealed || !isCurrent) {
     await volume.remove([object.name]);
     // If another object has this name, the tombstones belong to that object.
@@ -360,13 +369,15 @@ async function healSegment(
       detail: `it is shorter than in the catalog; ${HOW_TO_REPAIR}`,
     });
   archive.segmentRegistry.put(segment);
-  segment = await catalogueSegment(archive, segment, await archive.tombstones.read(segment), {
-    bytes: object.bytes,
-    isOpen: !object.sealed,
-    onStep: (entered) => archive.segmentRegistry.put(entered),
-    onFinding,
-    signal,
-  });
+  segment = object.name.startsWith(DELETION_FOLDER)
+    ? await enterDeletions(archive, segment, object, { onFinding, signal })
+    : await catalogueSegment(archive, segment, await archive.tombstones.read(segment), {
+        bytes: object.bytes,
+        isOpen: !object.sealed,
+        onStep: (entered) => archive.segmentRegistry.put(entered),
+        onFinding,
+        signal,
+      });
   countersOf(archive.catalog).note('adoptedRecords', object.name, segment.records - (known?.records ?? 0));
   if (!object.sealed && volume.writable && segment.bytes < object.bytes) {
     await volume.truncate(object.name, segment.bytes);

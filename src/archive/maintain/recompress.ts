@@ -8,6 +8,7 @@
  * meanwhile. After an interruption at any moment, either the old segment is used or the new one.
  */
 import type { Segment } from '../../catalog/index.ts';
+import { DELETION_FOLDER } from '../../ledger/index.ts';
 import { type Coding, dictionaryFor, MemberEncoder, readRecords } from '../../warc/index.ts';
 import { isBadSector } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -105,7 +106,7 @@ async function eachSegment(
 async function segmentsToPack({ segmentRegistry, volumes }: OpenedArchive): Promise<Segment[]> {
   const writable = new Set(volumes.writable().map(({ name }) => name));
   return (await segmentRegistry.all()).filter(
-    ({ volume, name }) => writable.has(volume) && /\.warc(\.gz)?$/i.test(name),
+    ({ volume, name }) => writable.has(volume) && /\.warc(\.gz)?$/i.test(name) && !name.startsWith(DELETION_FOLDER),
   );
 }
 
@@ -142,7 +143,8 @@ async function swapIn(
 ): Promise<string | undefined> {
   const { segmentRegistry, tombstones } = archive;
   const now = await segmentRegistry.find(old.number);
-  const isDeletedFrom = (await tombstones.bytes(old.name)) !== recoded.tombstoneBytes;
+  const isDeletedFrom =
+    now?.deadBytes !== old.deadBytes || (await tombstones.bytes(old.name)) !== recoded.tombstoneBytes;
   const isSame = now?.volume === old.volume && !isDeletedFrom && archive.snapshots.keeperOf(old) === undefined;
   if (!now || !isSame || recoded.bytes > old.bytes * worthwhileShare) {
     await discardReplacement(archive, recoded.segment);

@@ -50,7 +50,7 @@ export async function recodeSegment(
   const { segmentWriter, collections, volumes } = archive;
   const kind = kindOfSegment(segment, await collections.name(segment.collection), options.dictionary, 'zstd');
   const tombstoneBytes = await archive.tombstones.bytes(segment.name);
-  if (tombstoneBytes > 0) return { kind: 'refused', why: 'it holds deleted records' };
+  if (tombstoneBytes > 0 || segment.deadBytes > 0) return { kind: 'refused', why: 'it holds deleted records' };
   const open = await segmentWriter.begin(kind, [], replacedFields({ name: segment.name, tombstoneBytes }));
   const recode = new Recode(archive, segment, open, options);
   try {

@@ -12,12 +12,13 @@
  * ```
  */
 import { assert, type Finding, PinakesError } from '../../base/index.ts';
-import type { BlockKey, Capture, CatalogView, Place, Segment } from '../../catalog/index.ts';
-import { countersOf, findCapturesOf, type RecordFacts, RUNS_NOTE } from '../../ledger/index.ts';
+import type { BlockKey, Capture, CatalogView, DeadRecord, Place, Segment } from '../../catalog/index.ts';
+import { countersOf, findCapturesOf, namedContent, type RecordFacts, RUNS_NOTE } from '../../ledger/index.ts';
 import { ifGiven } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { CatalogDraft } from '../revisit/catalog-draft.ts';
 import { formatClues, unresolvedNote, unresolvedNotesOf } from '../revisit/revisit-clues.ts';
+import { deletedOffsets } from '../segment/deleted-records.ts';
 import { OddCounter, oddNote } from '../segment/odd-records.ts';
 import { readReplaced } from '../segment/replacement.ts';
 import { appliedNote } from '../segment/tombstones.ts';
@@ -37,7 +38,7 @@ export async function swapSegment(archive: OpenedArchive, replacement: Segment, 
   const swap: Swap = {
     replaced,
     dead: new Map((await tombstones.list(replacement)).map(({ offset, block }) => [offset, block])),
-    replacedDead: await tombstones.read(replaced),
+    replacedDead: await deletedOffsets(archive, replaced),
   };
   let current: Segment = { ...replacement, state: 'sealed', bytes: info.bytes, records: 0, deadBytes: 0 };
   await catalog.write({ putSegments: [current], putNotes: { [SWAP_NOTE + name]: replaced.name } });
@@ -160,12 +161,18 @@ async function swapGroup(
     ...captures.flatMap((facts) => dead.get(facts.offset)?.digest ?? []),
   ]);
   let deadBytes = segment.deadBytes;
+  const gone: (DeadRecord & { segment: number })[] = [];
   const inReplaced = capturesIn(replaced, segment.collection, found);
-  for (const facts of captures) {
+  for (const [index, facts] of captures.entries()) {
     const place = { segment: segment.number, offset: facts.offset, length: facts.length! };
     if (!dead.has(facts.offset)) {
       const known = inReplaced.get(identityOf(facts))?.pop();
       if (known) moveCapture(draft, known, facts, place);
+      else if (!found[index]!.some((capture) => isAt(capture, place))) {
+        // It was deleted after the replacement was written.
+        gone.push({ ...place, block: namedContent(facts, archive.fingerprint) });
+        deadBytes += place.length;
+      }
       continue;
     }
     deadBytes += place.length;
@@ -177,8 +184,13 @@ async function swapGroup(
   }
   const next: Segment = { ...segment, records: segment.records + group.length, deadBytes };
   draft.putSegment(next);
+  if (gone.length > 0) await archive.commitGroup({ dead: gone });
   await archive.catalog.write(draft.batch());
   return next;
+}
+
+function isAt({ place }: Capture, { segment, offset }: Place): boolean {
+  return place.segment === segment && place.offset === offset;
 }
 
 /**

@@ -20,6 +20,9 @@ import type { VolumeSet } from './volume-set.ts';
 export const TOMBSTONES_SUFFIX = '.tombstones';
 export const APPLIED_NOTE = 'tombstones:';
 
+/** Called with a volume that is missing. */
+export type MissingVolume = (volume: string, failure: PinakesError) => void;
+
 export type Tombstone = { readonly offset: number; readonly block: BlockKey | undefined };
 
 /** The range of lines that were added. */
@@ -79,7 +82,7 @@ export class Tombstones {
    */
   async listApplied(
     segment: Segment,
-    onMissing?: (volume: string, failure: PinakesError) => void,
+    onMissing?: MissingVolume,
     catalog: Pick<CatalogView, 'notes'> = this.#catalog,
   ): Promise<Tombstone[]> {
     const applied: Tombstone[] = [];

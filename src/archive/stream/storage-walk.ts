@@ -9,10 +9,18 @@
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { RootSegment, Segment } from '../../catalog/index.ts';
-import { endIn, type RootPlace, type RootPlaces, type Runs, type SnapshotBounds } from '../../ledger/index.ts';
+import {
+  DELETION_FOLDER,
+  endIn,
+  type RootPlace,
+  type RootPlaces,
+  type Runs,
+  type SnapshotBounds,
+} from '../../ledger/index.ts';
 import type { ReadingRecord } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { findConcurrent, isCaptureType } from '../read/concurrent-records.ts';
+import { deletedOffsets } from '../segment/deleted-records.ts';
 import { problemFinding } from '../verify-problem.ts';
 import { comparePositions, type StreamPosition } from './cursor.ts';
 import { rootPlacesOf } from './snapshot.ts';
@@ -56,6 +64,7 @@ export class StorageWalk {
     assertOrder(places, this.#position);
     for (const root of only ? [only] : places.roots()) {
       if (isBefore(root, this.#position) || endIn(this.#bounds, root) === 0) continue;
+      if (root.name.startsWith(DELETION_FOLDER)) continue;
       const [segment] = places.root(root.name)?.segments ?? [];
       if (segment && isWanted?.(segment) === false) continue;
       yield* this.#root(root, places);
@@ -159,7 +168,7 @@ export class StorageWalk {
 
   /** Offsets of the deleted captures of a segment and of their concurrent records. */
   async #deadOf(segment: Segment): Promise<ReadonlySet<number>> {
-    const dead = await this.#archive.tombstones.read(segment);
+    const dead = await deletedOffsets(this.#archive, segment);
     if (dead.size === 0) return dead;
     const all = new Set(dead);
     const rule = {

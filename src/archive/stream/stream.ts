@@ -8,7 +8,14 @@
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Capture, Place, RootSegment, Segment } from '../../catalog/index.ts';
-import { endIn, type RootPlaces, type RootWithSegments, type SnapshotBounds, sequenceOf } from '../../ledger/index.ts';
+import {
+  DELETION_FOLDER,
+  endIn,
+  type RootPlaces,
+  type RootWithSegments,
+  type SnapshotBounds,
+  sequenceOf,
+} from '../../ledger/index.ts';
 import { urlKey } from '../../url/index.ts';
 import { type Damage, damageOf, type OutputDamage } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -267,6 +274,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
 
   #isWanted(segment: Segment): boolean {
     const { collection } = this.#selection;
+    if (segment.name.startsWith(DELETION_FOLDER)) return false;
     return collection === undefined || segment.collection === collection;
   }
 

@@ -4,9 +4,10 @@
  * they do.
  */
 import { PinakesError } from '../../base/index.ts';
-import type { CatalogView } from '../../catalog/index.ts';
+import type { SharedCatalogView } from '../../catalog/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { blockId } from '../revisit/catalog-draft.ts';
+import { deletedRecords } from '../segment/deleted-records.ts';
 import type { SegmentWatch } from './segment-watch.ts';
 
 const SEGMENT_MS_MAX = 10;
@@ -19,14 +20,14 @@ export class DeletedReferents {
   /** The deleted records with one of these contents. */
   static async load(
     archive: OpenedArchive,
-    view: CatalogView,
+    view: SharedCatalogView,
     watch: SegmentWatch,
     contents: ReadonlySet<string>,
   ): Promise<DeletedReferents> {
     const referents = new DeletedReferents();
     for (const segment of await archive.segmentRegistry.all()) {
       if (segment.deadBytes === 0) continue;
-      for (const { offset, block } of await archive.tombstones.listApplied(segment, () => {}, view)) {
+      for (const { offset, block } of await deletedRecords(archive, segment, { onMissing: () => {}, view })) {
         const content = block && blockId(block);
         if (!content || !contents.has(content)) continue;
         const place = { segment: segment.number, offset, length: Math.max(0, segment.bytes - offset) };

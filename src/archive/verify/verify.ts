@@ -21,9 +21,10 @@
  * from the sums of the walk, and segments whose contents have other holders are examined.
  */
 import { PinakesError } from '../../base/index.ts';
-import type { Capture, CatalogView, Place, Segment } from '../../catalog/index.ts';
+import type { Capture, Place, Segment, SharedCatalogView } from '../../catalog/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { isResolvable } from '../revisit/resolve-later.ts';
+import { deletedRecords } from '../segment/deleted-records.ts';
 import type { Problem, ProblemCode } from '../verify-problem.ts';
 import { type CatalogCount, countCatalog, reportWrongReferences } from './catalog-count.ts';
 import { Examination } from './examination.ts';
@@ -257,17 +258,17 @@ class Verification {
   }
 
   /** Deleted records of a segment. Their tombstones may be in another volume, which may be missing. */
-  async #deadIn(segment: Segment, view: CatalogView): Promise<Dead> {
+  async #deadIn(segment: Segment, view: SharedCatalogView): Promise<Dead> {
     const { tombstones } = this.#archive;
     const onMissing = (volume: string, failure: PinakesError) => void this.#lost.loseVolume(volume, failure);
-    const applied = await tombstones.listApplied(segment, onMissing, view);
+    const deleted = await deletedRecords(this.#archive, segment, { onMissing, view });
     let areAllKnown = true;
     for (const [volume, { tombstonesOf }] of this.#lost.volumes) {
       if (!(await tombstones.areIn(volume, segment.name))) continue;
       tombstonesOf.add(segment.name);
       areAllKnown = false;
     }
-    return { offsets: new Set(applied.map(({ offset }) => offset)), areAllKnown };
+    return { offsets: new Set(deleted.map(({ offset }) => offset)), areAllKnown };
   }
 
   async #count(): Promise<CatalogCount> {
@@ -297,7 +298,7 @@ class Verification {
     return limits;
   }
 
-  async #compareSums({ segments, captureSums, holderSums }: CatalogCount, view: CatalogView): Promise<void> {
+  async #compareSums({ segments, captureSums, holderSums }: CatalogCount, view: SharedCatalogView): Promise<void> {
     const captures = new Set<number>();
     const holders = new Set<number>();
     for (const [number, sum] of captureSums) {
@@ -315,7 +316,11 @@ class Verification {
   }
 
   /** The records that a walk met, without those that are deleted in a view of the catalog. */
-  async #livingOf({ captures, segment: { bytes } }: Walked, segment: Segment, view: CatalogView): Promise<PlaceSum> {
+  async #livingOf(
+    { captures, segment: { bytes } }: Walked,
+    segment: Segment,
+    view: SharedCatalogView,
+  ): Promise<PlaceSum> {
     const living = new PlaceSum();
     living.addAll(captures);
     const { offsets } = await this.#deadIn(segment, view);

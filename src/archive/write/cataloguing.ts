@@ -4,7 +4,14 @@
  */
 import type { Finding } from '../../base/index.ts';
 import type { Segment, SharedCatalog } from '../../catalog/index.ts';
-import { commitCounted, commitUntilTaken, factsOfRecord, LeftOut, type RecordFacts } from '../../ledger/index.ts';
+import {
+  commitCounted,
+  commitUntilTaken,
+  factsOfRecord,
+  LeftOut,
+  namedContent,
+  type RecordFacts,
+} from '../../ledger/index.ts';
 import { BlockScanner, digestMismatches, readRecords, verdictScanOptions, warcFinding } from '../../warc/index.ts';
 import { inSegment } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -69,7 +76,7 @@ export async function* recordsOf(
  * `sweepBlocks` removes blocks that get no references later.
  */
 export async function catalogueSegment(
-  archive: Pick<OpenedArchive, 'access' | 'catalog' | 'fingerprint' | 'resolutionFilter' | 'volumes'>,
+  archive: Pick<OpenedArchive, 'access' | 'catalog' | 'collections' | 'fingerprint' | 'resolutionFilter' | 'volumes'>,
   segment: Segment,
   dead: ReadonlySet<number>,
   options: Omit<ReadingOptions, 'onTorn'> & {
@@ -82,6 +89,8 @@ export async function catalogueSegment(
   let current = segment;
   let group: RecordFacts[] = [];
   const odd = new OddCounter(await countOdd(catalog, segment.number));
+  // A record that occurs twice is two captures, so only deletions are checked (C5).
+  const checks = { collectionName: await archive.collections.name(segment.collection), mayRepeat: true };
   const commit = async () => {
     if (group.length === 0) return;
     for (const facts of group) odd.add(facts);
@@ -90,13 +99,13 @@ export async function catalogueSegment(
     await commitUntilTaken(async (refusal) => {
       if (refusal) leftOut.add(refusal, entered);
       const draft = new CatalogDraft(catalog, archive.resolutionFilter, { keepUnreferenced: true });
-      const registrar = new Registrar(catalog, draft, fingerprint, { isOwn: true, segment: current.number });
+      const registrar = new Registrar(catalog, draft, fingerprint, { isOwn: true, segment: current.number, checks });
       await registrar.prepare(group);
       for (const facts of group) {
         const place = { segment: current.number, offset: facts.offset, length: facts.length ?? 0 };
         const isDead = dead.has(facts.offset) || leftOut.why(facts) !== undefined;
         await registrar.enter(facts, place, current.collection, isDead);
-        if (isDead) draft.addDead(place, undefined);
+        if (isDead && facts.kind) draft.addDead(place, namedContent(facts, fingerprint));
       }
       const last = group.at(-1)!;
       draft.changeSegment(current, { bytes: last.offset + last.length!, records: current.records + group.length });
