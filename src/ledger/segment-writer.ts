@@ -14,7 +14,8 @@
  * - `unknown`: no answer. The segments that grew are given up, and healing finds out. It may turn out stored.
  *
  * An append or a sync that fails throws; then nothing was stored, and the caller rolls back as well. What was put
- * meanwhile is never committed, so that the next attempt may have other bytes.
+ * meanwhile is never committed, so that the next attempt may have other bytes. The same is true for a commit that
+ * failed and has certainly changed nothing, such as one with a value that no catalog takes.
  */
 import {
   assert,
@@ -36,7 +37,7 @@ import type {
   SharedCatalog,
 } from '../catalog/index.ts';
 import { type Field, MemberEncoder, recordParts, warcFields } from '../warc/index.ts';
-import { type AskAgain, askAgain } from './ask-again.ts';
+import { type AskAgain, askAgain, isRetryable } from './ask-again.ts';
 import { commitCounted, countersOf } from './counters.ts';
 import { ownerLease } from './lease.ts';
 import { OpenSegment, type SegmentKind } from './open-segment.ts';
@@ -255,6 +256,7 @@ export class SegmentWriter {
         lease ? again : { tries: 1 },
       );
     } catch (error) {
+      if (await this.#hasChangedNothing(error, changes)) throw error;
       this.abandon(grown);
       if (!(error instanceof PinakesError)) throw error;
       return { kind: 'unknown', error };
@@ -265,6 +267,23 @@ export class SegmentWriter {
     // The first try may have been carried out before the lease was taken over.
     if (tries === 1) return outcome;
     return { kind: 'unknown', error: new PinakesError('LEASE_LOST', { where: lease?.name ?? 'the catalog' }) };
+  }
+
+  /**
+   * Whether a commit that failed has certainly changed nothing. After a retryable error it is not known. A catalog of
+   * other processes may carry it out later, and one that takes no more changes may have it in its log. In these cases
+   * its records must not be overwritten.
+   */
+  async #hasChangedNothing(error: unknown, changes: readonly SegmentChange[]): Promise<boolean> {
+    const { catalog, lease } = this.#options;
+    if (changes.length === 0 || catalog.refusal || isRetryable(error)) return false;
+    if (lease && error instanceof PinakesError) return false;
+    try {
+      for (const { number, from } of changes) if ((await catalog.segment(number))?.bytes !== from.bytes) return false;
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /**

@@ -1,8 +1,19 @@
 /** Many stores at once are committed in groups, while another thread already encodes the next records. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openArchive } from '../../src/archive/index.ts';
 import { utf8 } from '../../src/base/index.ts';
-import { allCaptures, audit, contentOf, makeArchive, NOON, page, payloadAt, walk } from './trial-archive.ts';
+import {
+  allCaptures,
+  audit,
+  contentOf,
+  makeArchive,
+  NOON,
+  page,
+  payloadAt,
+  trialOptions,
+  walk,
+} from './trial-archive.ts';
 
 const STORES = 300;
 const CONTENTS = 100;
@@ -79,4 +90,33 @@ test('a store that may wait is acknowledged even if no other store arrives or th
     (await Promise.all(stores)).map(({ isNew }) => isNew),
     [true, true, true],
   );
+});
+
+test('a store that the catalog cannot take leaves nothing, and the other stores of its group are in the archive once', async (t) => {
+  const archive = await makeArchive(t);
+  const taken = ['http://a.example/', 'http://c.example/'];
+  const refused = {
+    kind: 'resource',
+    url: 'http://b.example/',
+    time: NOON,
+    mime: 'text/\ud800',
+    body: contentOf('b'),
+  } as const;
+  const results = await Promise.allSettled([
+    archive.store(page(taken[0]!, NOON, contentOf('a'))),
+    archive.store(refused),
+    archive.store(page(taken[1]!, NOON, contentOf('c'))),
+  ]);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  );
+  const urlsOf = async (one: typeof archive) => (await allCaptures(one)).map(({ url }) => url);
+  assert.deepEqual(await urlsOf(archive), taken);
+  assert.equal((await archive.segments()).length, 1);
+  await archive.close();
+  const reopened = await openArchive(archive.directory, trialOptions({ seed: 2 }));
+  t.after(() => reopened.close());
+  assert.deepEqual(await urlsOf(reopened), taken);
+  assert.deepEqual(await audit(reopened), []);
 });
