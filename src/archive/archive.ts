@@ -430,7 +430,7 @@ export class Archive implements CaptureReader {
     return archiveStats(this.#opened, options);
   }
 
-  /** All segments with a committed record, in the order of their numbers. */
+  /** All segments with a committed record, in the order of their creation. */
   async segments(): Promise<Segment[]> {
     return (await this.#opened.segmentRegistry.all()).filter(({ bytes }) => bytes > 0);
   }
@@ -452,9 +452,14 @@ export class Archive implements CaptureReader {
     return this.#opened.segmentRegistry.unread;
   }
 
-  /** A number that changes when a rebuild begins. Segment numbers from before the rebuild are invalid afterwards. */
-  async incarnation(): Promise<number> {
-    return this.#opened.segmentRegistry.numbering;
+  /** How many rebuilds this process began. While one is under way, the catalog does not have all captures. */
+  get rebuilds(): number {
+    return this.#opened.segmentRegistry.rebuilds;
+  }
+
+  /** The number of this life of the catalog (R2). */
+  incarnation(): Promise<number> {
+    return this.#opened.catalog.incarnation();
   }
 
   /**

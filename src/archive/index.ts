@@ -6,6 +6,7 @@ export {
   type LedgerCounts,
   type LedgerEventKind,
   type StoreMode,
+  sequenceOf,
 } from '../ledger/index.ts';
 export type { AddOptions, AddProgress, AddReport } from './add/add-report.ts';
 export { type Archive, createArchive, type InitOptions, openArchive } from './archive.ts';

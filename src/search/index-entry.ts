@@ -13,6 +13,7 @@ export type IndexEntry = {
   readonly collection: string;
   readonly status: number;
   readonly mime: string;
+  /** The sequence number of the segment. */
   readonly segment: number;
   readonly offset: number;
   readonly digest: Uint8Array;

@@ -6,14 +6,17 @@
  *   deletions       segments that vanished or have more deleted bytes: their captures are looked up in the catalog
  *   unresolved      revisits whose content was unknown are looked up again
  * ```
- * The cursor is written with every batch. If the archive was rebuilt, or compaction no longer knows the cursor, the
- * indexer reads the whole stream again. Contents stay in the index. Every capture that the stream has gets its segment
- * number again; captures without a segment number are removed at the end.
+ * The cursor is written with every batch, and stays valid when the archive is rebuilt. If it has expired all the same,
+ * the indexer reads the whole stream again. Contents stay in the index. Every capture that the stream has gets its
+ * segment again; captures without a segment are removed at the end.
+ *
+ * The index knows a segment by its sequence number, which a rebuild does not change. After a rebuild, which may have
+ * lost damaged records, all captures are looked up in the catalog.
  */
 import { hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Archive, OutputDamage, Retrieved, StreamedRecord } from '../archive/index.ts';
+import { type Archive, type OutputDamage, type Retrieved, type StreamedRecord, sequenceOf } from '../archive/index.ts';
 import { type Finding, PinakesError } from '../base/index.ts';
 import { DOCUMENT_BYTES_MAX, isPageMime, type Link, PAGE_BYTES_MAX, pageKind, redirectOf } from '../page/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
@@ -42,7 +45,7 @@ const DOCUMENT_PAYLOAD_BYTES_MAX = DOCUMENT_BYTES_MAX + 1;
 /** The bytes read of markup and text. A content coding can make incompressible bytes a little longer. */
 const MARKUP_PAYLOAD_BYTES_MAX = PAGE_BYTES_MAX + 64 * 1024;
 
-/** The number of times that one run starts again after its cursor expired. */
+/** The number of times that one run starts again after its cursor expired or the archive was rebuilt. */
 const ATTEMPTS = 4;
 
 /** The overflow number of redirects. No content has it. */
@@ -90,6 +93,9 @@ type PendingRecord = {
   readonly redirect: Link | undefined;
 };
 
+/** The archive was rebuilt during a batch. A catalog that is being rebuilt does not have all captures. */
+class RebuiltMeanwhile extends Error {}
+
 export class Indexer {
   readonly #archive: Archive;
   readonly #writer: IndexWriterMethods;
@@ -100,6 +106,12 @@ export class Indexer {
   readonly #unlock: () => void;
   #adding: Promise<void> = Promise.resolve();
   #tally = emptyTally();
+  /** The tally of the complete batches. */
+  #committed = emptyTally();
+  /** Rebuilds of the archive before this attempt. */
+  #rebuilds = 0;
+  /** Sequence numbers of segments, by their numbers. */
+  #sequences = new Map<number, number>();
   #isCaughtUp = false;
 
   private constructor(
@@ -154,11 +166,13 @@ export class Indexer {
   /** Indexes all captures that are new in the archive, and removes captures that the archive no longer has. */
   async catchUp(options: IndexOptions = {}): Promise<IndexReport> {
     this.#tally = emptyTally();
+    this.#committed = emptyTally();
     const report: StreamReport = { records: 0, removed: 0, damaged: 0, isAnew: false };
     const begun = this.#archive.clock();
+    const incarnation = await this.#archive.incarnation();
     try {
       await this.#catchUpWithRetries(report, options);
-      await this.#writer.commit({ anew: null, whole: String(begun) });
+      await this.#writer.commit({ anew: null, whole: String(begun), incarnation: String(incarnation) });
       await this.#writer.purge();
       this.#isCaughtUp = true;
     } catch (error) {
@@ -173,33 +187,38 @@ export class Indexer {
   }
 
   /**
-   * A stream can expire while it is read: if a segment is emptied and compacted away before the stream reads it, or if
-   * the archive is rebuilt. A catalog that is being rebuilt does not have all captures yet, so a capture that it does
-   * not have may still exist. That is why removals count only if the incarnation stayed the same.
+   * Goes on from the last complete batch if the archive is rebuilt meanwhile, and reads the whole stream again if the
+   * cursor has expired.
    */
   async #catchUpWithRetries(report: StreamReport, options: IndexOptions): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      const incarnation = await this.#archive.incarnation();
+      this.#rebuilds = this.#archive.rebuilds;
+      this.#sequences.clear();
       try {
         while (await this.#readStream(report, options));
         let removed = this.#reader.state('anew') === undefined ? 0 : await this.#dropUnassigned();
         removed += await this.#dropDeleted(options);
         await this.#retryUnresolved(options);
-        if ((await this.#archive.incarnation()) !== incarnation)
-          throw new PinakesError('CURSOR_EXPIRED', { detail: 'the archive was rebuilt since' });
+        this.#assertNotRebuilt();
         report.removed += removed;
         return;
       } catch (error) {
         const isExpired = error instanceof PinakesError && error.code === 'CURSOR_EXPIRED';
-        if (!isExpired || attempt >= ATTEMPTS) throw error;
-        await this.#adding;
+        if (!(isExpired || error instanceof RebuiltMeanwhile) || attempt >= ATTEMPTS) throw error;
+        await this.#adding.catch(() => {});
         await this.#writer.rollBack();
+        this.#tally = { ...this.#committed };
         // Contents of the batch that was rolled back are not in the index, and must be read again.
         this.#inFlight.clear();
+        if (!isExpired) continue;
         await this.#writer.unassignCaptures();
         await this.#writer.commit({ since: null, cursor: null, anew: 'yes' });
       }
     }
+  }
+
+  #assertNotRebuilt(): void {
+    if (this.#archive.rebuilds !== this.#rebuilds) throw new RebuiltMeanwhile();
   }
 
   /**
@@ -239,14 +258,18 @@ export class Indexer {
       if (this.#tally.documents - batch.documents >= batchDocuments || this.#tally.bytes - batch.bytes >= BATCH_BYTES) {
         await this.#adding;
         batch = { documents: this.#tally.documents, bytes: this.#tally.bytes };
+        this.#assertNotRebuilt();
         await this.#writer.commit({ cursor: stream.cursor() });
+        this.#committed = { ...this.#tally };
         this.#inFlight.clear();
       }
       options.onProgress?.({ tally: this.#tally, records: report.records, segment: record.segment.name });
     }
     await submit();
     await this.#adding;
+    this.#assertNotRebuilt();
     await this.#writer.commit({ since: stream.cursor(), cursor: null });
+    this.#committed = { ...this.#tally };
     this.#inFlight.clear();
     return cursor !== undefined;
   }
@@ -366,9 +389,18 @@ export class Indexer {
       collection: await this.#archive.collections.name(capture.collection),
       status: capture.status,
       mime: capture.mime,
-      segment: capture.place.segment,
+      segment: await this.#sequenceOf(capture.place.segment),
       offset: capture.place.offset,
     };
+  }
+
+  /** 0 for a segment that was removed since the capture was looked up. `#dropDeleted` looks the capture up again. */
+  async #sequenceOf(number: number): Promise<number> {
+    if (!this.#sequences.has(number))
+      this.#sequences = new Map(
+        (await this.#archive.segments()).map((segment) => [segment.number, sequenceOf(segment)]),
+      );
+    return this.#sequences.get(number) ?? 0;
   }
 
   async #add(entries: readonly IndexEntry[], { onFinding }: IndexOptions): Promise<void> {
@@ -376,7 +408,7 @@ export class Indexer {
     addTally(this.#tally, tally);
     for (const index of tooCostly) {
       const { segment, offset } = entries[index]!;
-      const file = (await this.#archive.segments()).find(({ number }) => number === segment)?.name ?? '';
+      const file = (await this.#archive.segments()).find((one) => sequenceOf(one) === segment)?.name ?? '';
       onFinding?.(warcFinding('text-too-costly', file, offset, entries[index]!.url));
     }
   }
@@ -405,14 +437,15 @@ export class Indexer {
   async #dropDeleted({ signal }: IndexOptions): Promise<number> {
     const now = await this.#archive.segments();
     const before = this.#reader.segments();
-    const existing = new Set(now.map(({ number }) => number));
+    const existing = new Set(now.map(sequenceOf));
+    const isAll = await this.#isOfOtherIncarnation();
     const suspects = now
-      .filter(({ number, deadBytes }) => deadBytes > (before.get(number) ?? 0))
-      .map(({ number }) => number);
-    for (const number of this.#reader.segmentsOfCaptures()) if (!existing.has(number)) suspects.push(number);
+      .filter((segment) => isAll || segment.deadBytes > (before.get(sequenceOf(segment)) ?? 0))
+      .map(sequenceOf);
+    for (const sequence of this.#reader.segmentsOfCaptures()) if (!existing.has(sequence)) suspects.push(sequence);
     let removed = 0;
-    for (const number of suspects) {
-      for await (const group of this.#reader.capturesOf(number)) {
+    for (const sequence of suspects) {
+      for await (const group of this.#reader.capturesOf(sequence)) {
         signal?.throwIfAborted();
         const found = await this.#archive.findCaptures(
           group.map(({ key, time, hash }) => ({ urlKey: key as UrlKey, time, ofHash: hash })),
@@ -421,13 +454,15 @@ export class Indexer {
         const moved = new Map<number, typeof group>();
         for (const [index, name] of group.entries()) {
           const capture = await this.#inCollection(found[index]!, name.collection);
-          if (!capture) gone.push(name);
-          else if (capture.place.segment !== number) {
-            const list = moved.get(capture.place.segment) ?? [];
+          const there = capture && (await this.#sequenceOf(capture.place.segment));
+          if (there === undefined) gone.push(name);
+          else if (there !== sequence) {
+            const list = moved.get(there) ?? [];
             list.push(name);
-            moved.set(capture.place.segment, list);
+            moved.set(there, list);
           }
         }
+        this.#assertNotRebuilt();
         if (gone.length > 0) {
           removed += await this.#writer.remove(gone);
           await this.#rankings.forget(gone.map(({ key }) => key as UrlKey));
@@ -435,11 +470,17 @@ export class Indexer {
         for (const [segment, names] of moved) await this.#writer.move(names, segment);
       }
     }
-    await this.#writer.setSegments(now.map(({ number, deadBytes }) => [number, deadBytes] as const));
+    await this.#writer.setSegments(now.map((segment) => [sequenceOf(segment), segment.deadBytes] as const));
     return removed;
   }
 
-  /** Removes captures that did not get a segment number again. */
+  /** Whether the archive was rebuilt since the index was complete. */
+  async #isOfOtherIncarnation(): Promise<boolean> {
+    const known = this.#reader.state('incarnation');
+    return known !== undefined && known !== String(await this.#archive.incarnation());
+  }
+
+  /** Removes captures that did not get a segment again. */
   async #dropUnassigned(): Promise<number> {
     let removed = 0;
     for (;;) {

@@ -8,6 +8,7 @@
  */
 import { type Clock, PinakesError } from '../../base/index.ts';
 import type { Segment, SharedCatalogView } from '../../catalog/index.ts';
+import { compareTexts, sequenceOf } from '../../ledger/index.ts';
 
 /** A row of another process counts for this long. Readers see every acknowledged capture within a second (I14). */
 const FRESH_MS = 500;
@@ -33,7 +34,7 @@ export class SegmentRegistry {
   readonly entering = new Set<string>();
   /** Whether the catalog had no segment when the archive was opened. False when its segments are listed. */
   isNew = false;
-  #numbering = 0;
+  #rebuilds = 0;
   #isComplete = true;
   /** Counts the changes of this process, so that an answer from before a change does not replace it. */
   #changes = 0;
@@ -50,9 +51,9 @@ export class SegmentRegistry {
     for (const segment of segments) this.put(segment);
   }
 
-  /** Changes with every rebuild by this process. Segment numbers from before the rebuild mean other segments. */
-  get numbering(): number {
-    return this.#numbering;
+  /** How many rebuilds this process began. Segment numbers from before a rebuild may mean other segments. */
+  get rebuilds(): number {
+    return this.#rebuilds;
   }
 
   /** False while the catalog is rebuilt, and after a rebuild that failed: segments may be missing. */
@@ -62,7 +63,7 @@ export class SegmentRegistry {
 
   /** Called before a rebuild changes anything: all segment numbers become invalid. */
   beginRebuild(): void {
-    this.#numbering++;
+    this.#rebuilds++;
     this.#isComplete = false;
   }
 
@@ -120,12 +121,12 @@ export class SegmentRegistry {
     return segment;
   }
 
-  /** The segments in the order of their numbers, which is the order of their creation. */
+  /** The segments in the order of their sequence numbers, which is the order of their creation (R4). */
   async all(): Promise<Segment[]> {
     const segments = this.#shared
       ? await this.#shared.segments()
       : Array.from(this.#rows.values(), ({ segment }) => segment);
-    return segments.sort((a, b) => a.number - b.number);
+    return segments.sort((a, b) => sequenceOf(a) - sequenceOf(b) || compareTexts(a.name, b.name));
   }
 
   async #ask(number: number, shared: SharedRows): Promise<Segment | undefined> {

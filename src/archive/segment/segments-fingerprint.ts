@@ -10,7 +10,7 @@ export async function segmentsFingerprint({
   segmentRegistry,
   volumes,
 }: Pick<OpenedArchive, 'segmentRegistry' | 'volumes'>): Promise<string> {
-  const segments = (await segmentRegistry.all()).map(({ number, bytes }) => `${number}:${bytes}`);
+  const segments = (await segmentRegistry.all()).map(({ name, bytes }) => `${name}:${bytes}`).sort();
   const there = volumes.available().map(({ name }) => name);
-  return toHex(digestOf('sha256', utf8([...segments, ...there].join(' '))).bytes);
+  return toHex(digestOf('sha256', utf8([...segments, '', ...there].join('\n'))).bytes);
 }

@@ -18,6 +18,7 @@ import { open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type EpochMs, fileError } from '../../base/index.ts';
 import { type Capture, rangeOfKey } from '../../catalog/index.ts';
+import { refusalOf } from '../../ledger/index.ts';
 import { formatPageId, type PageId, pageId, type UrlKey } from '../../url/index.ts';
 import { exactRange, FileByteSource, searchLines, sortLines } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -113,7 +114,7 @@ export class PageIndex {
       await unlink(draft).catch(() => {});
       throw fileError(cause, this.#path, 'writing');
     }
-    await catalog.write({ putNotes: { [PAGES_NOTE]: fingerprint } });
+    refusalOf(await catalog.commit({ putNotes: { [PAGES_NOTE]: fingerprint } }));
   }
 
   async *#lines(): AsyncGenerator<string> {

@@ -353,8 +353,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     for (;;) {
       // A catalog that is being rebuilt does not have all captures.
       assertOrder(await rootPlacesOf(this.#archive), this.#position);
-      const { numbering } = segmentRegistry;
-      const isRebuilt = () => segmentRegistry.numbering !== numbering;
+      const { rebuilds } = segmentRegistry;
+      const isRebuilt = () => segmentRegistry.rebuilds !== rebuilds;
       await using view = await this.#archive.catalog.view();
       if (isRebuilt()) continue;
       this.#lastMoment = undefined;

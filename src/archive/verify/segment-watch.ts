@@ -30,7 +30,7 @@ export type Doubt = {
 
 export class SegmentWatch {
   readonly #archive: OpenedArchive;
-  readonly #numbering: number;
+  readonly #rebuilds: number;
   readonly #signal: AbortSignal | undefined;
   readonly #pace: Pace;
   #newestNumber = 0;
@@ -38,7 +38,7 @@ export class SegmentWatch {
 
   constructor(archive: OpenedArchive, pace: Pace, signal: AbortSignal | undefined) {
     this.#archive = archive;
-    this.#numbering = archive.segmentRegistry.numbering;
+    this.#rebuilds = archive.segmentRegistry.rebuilds;
     this.#pace = pace;
     this.#signal = signal;
   }
@@ -47,8 +47,9 @@ export class SegmentWatch {
   async begin(): Promise<Segment[]> {
     const segments = await this.#archive.segmentRegistry.all();
     this.assertGoesOn();
-    this.#newestNumber = segments.at(-1)?.number ?? 0;
-    for (const segment of segments) this.#newestSequence = Math.max(this.#newestSequence, sequenceOf(segment));
+    for (const { number } of segments) this.#newestNumber = Math.max(this.#newestNumber, number);
+    const newest = segments.at(-1);
+    this.#newestSequence = newest ? sequenceOf(newest) : 0;
     return segments;
   }
 
@@ -100,7 +101,7 @@ export class SegmentWatch {
 
   /** Whether the archive was rebuilt since. */
   get isOutdated(): boolean {
-    return this.#archive.segmentRegistry.numbering !== this.#numbering;
+    return this.#archive.segmentRegistry.rebuilds !== this.#rebuilds;
   }
 
   /** Fails when the verification has to end or to begin again. */

@@ -10,7 +10,7 @@
  *   urls        one row per URL key: its rank, and the number of other URLs that cite it
  *   versions    one row per content and URL: the number of captures, the first and the last time
  *   citations   hashes of the URLs that a version cites: little-endian doubles, 8 bytes each
- *   captures    one row per capture, with its identity; the segment is looked up to find deletions
+ *   captures    one row per capture, with its identity, and the sequence number of its segment, to find deletions
  *   words       FTS5 over documents: title, headings, description, body; contentless, so it does not store the text
  *   targets     FTS5 over versions: the hashes of all links, in hexadecimal
  *   unresolved  revisits whose content the archive did not have yet

@@ -26,7 +26,7 @@ export class IndexReader {
     return this.#document.get(digest, overflow, mime) !== undefined;
   }
 
-  /** The deleted bytes of segments when the indexer last looked for deletions. */
+  /** The deleted bytes of segments, by sequence number, when the indexer last looked for deletions. */
   segments(): Map<number, number> {
     const rows = this.#database.prepare('SELECT number, dead_bytes AS dead FROM segments').all();
     return new Map(rows.map(({ number, dead }) => [Number(number), Number(dead)]));

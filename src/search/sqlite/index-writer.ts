@@ -261,7 +261,7 @@ export class IndexWriter {
     return removed;
   }
 
-  /** Removes up to `limit` captures of a segment number. Returns how many it removed. */
+  /** Removes up to `limit` captures of a segment. Returns how many it removed. */
   async removeSegment(segment: number, limit: number): Promise<number> {
     this.#begin();
     const rows = this.#statements.capturesOfSegment.all(segment, limit);
@@ -306,7 +306,7 @@ export class IndexWriter {
   }
 
   /**
-   * Gives all captures the segment number -1, before the whole stream is read again. Captures that keep this number
+   * Gives all captures the segment -1, before the whole stream is read again. Captures that keep this number
    * have left the archive.
    */
   async unassignCaptures(): Promise<void> {
