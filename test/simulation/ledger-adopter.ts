@@ -14,15 +14,19 @@ function adoptionOf(machine: Machine, kind: VolumeKind): AdoptionOptions {
 
 /** Adopts until nothing is to be adopted any more. */
 export function ledgerAdopter(kind: VolumeKind = 'bucket'): Work {
-  return givingUp(async (machine) => {
-    for (let tried = 0; tried < TRIES && (await machine.catalog.isAdopting()); tried++)
-      if (!(await adoptAll(adoptionOf(machine, kind), `${machine.name} ${tried}`))) await machine.sleep(PAUSE_MS);
-  });
+  return givingUp((machine) => adoptToTheEnd(machine, kind));
+}
+
+async function adoptToTheEnd(machine: Machine, kind: VolumeKind): Promise<void> {
+  for (let tried = 0; tried < TRIES && (await machine.catalog.isAdopting()); tried++)
+    if (!(await adoptAll(adoptionOf(machine, kind), `${machine.name} ${tried}`))) await machine.sleep(PAUSE_MS);
 }
 
 export function ledgerRebuild(kind: VolumeKind = 'bucket'): Work {
   return givingUp(async (machine) => {
+    machine.world.onlyFor = machine.name;
     await rebuildCatalog(adoptionOf(machine, kind), machine.name);
+    await adoptToTheEnd(machine, kind);
   });
 }
 

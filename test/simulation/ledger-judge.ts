@@ -23,6 +23,7 @@ export function finishOn(kind: VolumeKind): (world: World, trace?: Trace) => Pro
     const judge = async (of: World, when: string) =>
       (await judgeCatalog(of.catalog, await objectsIn(of, kind), of.book)).map((breach) => `${when}: ${breach}`);
     endLeases(world);
+    if (world.onlyFor !== undefined) await runAlone(world, 'the next rebuild', ledgerRebuild(kind), trace);
     await runAlone(world, 'the last adopter', ledgerAdopter(kind), trace);
     if (await world.catalog.isAdopting()) return ['R2 the adoption does not come to an end'];
     const atOnce = await judge(world, 'at once');

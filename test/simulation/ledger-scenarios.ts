@@ -1,8 +1,7 @@
 /**
- * Scenarios of writers, healing, adoption and collection. Their letters are those of the model of the protocol from
+ * Scenarios of writers, healing and collection. Their letters are those of the model of the protocol from
  * which the rules were drawn.
  */
-import { ledgerAdopter } from './ledger-adopter.ts';
 import { ledgerCollector } from './ledger-collector.ts';
 import { ledgerDeleter } from './ledger-deleter.ts';
 import { ledgerHealer } from './ledger-healer.ts';
@@ -10,15 +9,10 @@ import { finishOn } from './ledger-judge.ts';
 import { ledgerReader } from './ledger-reader.ts';
 import { ledgerWriter } from './ledger-writer.ts';
 import { runAlone } from './machine.ts';
+import { capture, oneSealed } from './removal-scenarios.ts';
 import type { Scenario } from './scenario.ts';
-import type { World } from './world.ts';
 
-const capture = (id: string, content: string, isForced = false) => ({ id, content, isForced });
-/** One sealed segment with one capture. */
-const oneSealed = (world: World) => runAlone(world, 'P', ledgerWriter([[capture('p1', 'x')]]));
 const finish = finishOn('bucket');
-/** Begins when the catalog has gone back. */
-const adopter = { work: ledgerAdopter(), startsWhen: ({ setbacks }: World) => setbacks > 0 };
 
 export const LEDGER_SCENARIOS: readonly Scenario[] = [
   {
@@ -118,60 +112,6 @@ export const LEDGER_SCENARIOS: readonly Scenario[] = [
   {
     name: 'T2 a reader while a segment is sealed',
     processes: { R: ledgerReader('w1', 2), W: ledgerWriter([[capture('w1', 'x')]]) },
-    finish,
-  },
-  {
-    name: 'Ba failover: a writer, and a deleter of the record that holds the content',
-    setup: oneSealed,
-    processes: { W: ledgerWriter([[capture('w1', 'x')]]), D: ledgerDeleter({ capture: 'p1' }), A: adopter },
-    goesBack: 'failover',
-    finish,
-  },
-  {
-    name: "Bb failover: one writer's revisit refers to another's record",
-    processes: {
-      W: ledgerWriter([[capture('w1', 'x')]], { staysOpen: true }),
-      V: ledgerWriter([[capture('v1', 'x')]]),
-      A: adopter,
-    },
-    goesBack: 'failover',
-    finish,
-  },
-  {
-    name: 'Bf failover: a takedown, and a store of the same content',
-    setup: oneSealed,
-    processes: { W: ledgerWriter([[capture('w1', 'x', true)]]), D: ledgerDeleter({ takedown: 'x' }), A: adopter },
-    goesBack: 'failover',
-    finish,
-  },
-  {
-    name: 'Bg failover: a healer, and two that adopt',
-    processes: {
-      W: ledgerWriter([[capture('w1', 'x')], [capture('w2', 'y')]]),
-      H: ledgerHealer('W'),
-      A1: { ...adopter, mayDie: true },
-      A2: adopter,
-    },
-    goesBack: 'failover',
-    leasesEnd: ['W', 'adoption'],
-    finish,
-  },
-  {
-    name: 'Bh failover twice',
-    processes: { W: ledgerWriter([[capture('w1', 'x')], [capture('w2', 'x')]]), A1: adopter, A2: adopter },
-    goesBack: 'failover',
-    setbacksMax: 2,
-    leasesEnd: ['adoption'],
-    finish,
-  },
-  {
-    name: 'Bj failover: a client stores again with another writer',
-    processes: {
-      W: { work: ledgerWriter([[capture('w1', 'x')]]), mayDie: true },
-      A: adopter,
-      V: ledgerWriter([[capture('w1', 'x'), capture('v2', 'x')]]),
-    },
-    goesBack: 'failover',
     finish,
   },
 ];

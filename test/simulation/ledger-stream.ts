@@ -16,6 +16,7 @@ import {
 } from '../../src/ledger/index.ts';
 import { type Delivery, idOf } from './book.ts';
 import { storesOf, type VolumeKind } from './ledger-machine.ts';
+import { isGivenUp } from './ledger-writer.ts';
 import type { Machine, Work } from './machine.ts';
 
 const TRIES = 8;
@@ -23,39 +24,48 @@ const TRIES = 8;
 /** The record that was read last. */
 type Cursor = { readonly root: { readonly name: string; readonly sequence: number }; readonly offset: number };
 
+/** A stream that has no answer for too long ends, and says nothing of the rest. */
 export function ledgerStream(volume: VolumeKind = 'bucket'): Work {
   return async (machine) => {
-    const { catalog, book, name } = machine;
-    if (await catalog.isAdopting()) return;
-    const { bounds, wanted } = await viewed(catalog, async (view) => {
-      const taken = boundsOfRows(await view.segments());
-      return { bounds: taken, wanted: await capturesIn(view, taken) };
-    });
-    const delivery: Delivery = { name, wanted, delivered: [], isComplete: false };
-    book.deliveries.push(delivery);
-    let cursor: Cursor | undefined;
-    for (let tried = 0; tried < TRIES; ) {
-      // While what is in the volumes is adopted, streams wait.
-      if (await catalog.isAdopting()) {
-        await machine.sleep(1000);
-        tried++;
-        continue;
-      }
-      const step = await deliverNext(machine, volume, bounds, cursor);
-      if (step === 'again') {
-        tried++;
-        continue;
-      }
-      if (step === 'end') {
-        delivery.isComplete = true;
-        return;
-      }
-      tried = 0;
-      cursor = step.cursor;
-      if (step.delivered !== undefined) delivery.delivered.push(step.delivered);
+    try {
+      await deliver(machine, volume);
+    } catch (error) {
+      if (!isGivenUp(error)) throw error;
     }
-    if (!(await catalog.isAdopting())) book.complaints.push(`I8 the stream ${name} does not come to its end`);
   };
+}
+
+async function deliver(machine: Machine, volume: VolumeKind): Promise<void> {
+  const { catalog, book, name } = machine;
+  if (await catalog.isAdopting()) return;
+  const { bounds, wanted } = await viewed(catalog, async (view) => {
+    const taken = boundsOfRows(await view.segments());
+    return { bounds: taken, wanted: await capturesIn(view, taken) };
+  });
+  const delivery: Delivery = { name, wanted, delivered: [], isComplete: false };
+  book.deliveries.push(delivery);
+  let cursor: Cursor | undefined;
+  for (let tried = 0; tried < TRIES; ) {
+    // While what is in the volumes is adopted, streams wait.
+    if (await catalog.isAdopting()) {
+      await machine.sleep(1000);
+      tried++;
+      continue;
+    }
+    const step = await deliverNext(machine, volume, bounds, cursor);
+    if (step === 'again') {
+      tried++;
+      continue;
+    }
+    if (step === 'end') {
+      delivery.isComplete = true;
+      return;
+    }
+    tried = 0;
+    cursor = step.cursor;
+    if (step.delivered !== undefined) delivery.delivered.push(step.delivered);
+  }
+  if (!(await catalog.isAdopting())) book.complaints.push(`I8 the stream ${name} does not come to its end`);
 }
 
 /** The captures whose records are in the snapshot, at the instant of the snapshot. */

@@ -3,6 +3,7 @@
  * which the rules were drawn.
  */
 
+import { compactionLease } from '../../src/ledger/index.ts';
 import { MemoryPartVolume, openMemoryVolume } from '../../src/volume/index.ts';
 import { objectsOf } from './found-record.ts';
 import { judgeCatalog, judgeDeliveries, judgeObjects } from './judge.ts';
@@ -17,20 +18,21 @@ import { runAlone, runTogether, type Trace } from './machine.ts';
 import type { Scenario } from './scenario.ts';
 import { VOLUME, type World } from './world.ts';
 
-const c = (id: string, content: string, isForced = false) => ({ id, content, isForced });
+export const capture = (id: string, content: string, isForced = false) => ({ id, content, isForced });
 /** One sealed segment with one capture. */
-const oneSealed = (world: World) => runAlone(world, 'P', ledgerWriter([[c('p1', 'x')]]));
-const twoSealed = (world: World) => runAlone(world, 'P', ledgerWriter([[c('p1', 'x'), c('p2', 'y')]]));
+export const oneSealed = (world: World) => runAlone(world, 'P', ledgerWriter([[capture('p1', 'x')]]));
+export const twoSealed = (world: World) =>
+  runAlone(world, 'P', ledgerWriter([[capture('p1', 'x'), capture('p2', 'y')]]));
 /** Two captures, of which one was deleted. */
-const oneDeleted = async (world: World) => {
+export const oneDeleted = async (world: World) => {
   await twoSealed(world);
   await runAlone(world, 'Z', ledgerDeleter({ capture: 'p2' }));
 };
 /** Two full records of one content, since two writers stored it at the same moment (I12). */
-const race = (world: World) =>
-  runTogether(world, { A: ledgerWriter([[c('a1', 'x')]]), B: ledgerWriter([[c('b1', 'x')]]) });
+export const race = (world: World) =>
+  runTogether(world, { A: ledgerWriter([[capture('a1', 'x')]]), B: ledgerWriter([[capture('b1', 'x')]]) });
 
-const COMPACTION = 'compaction:main';
+export const COMPACTION = compactionLease(VOLUME);
 
 /** After everything else: compacts, and judges what is left in the volume. */
 export function finishRemoval(kind: VolumeKind = 'bucket'): (world: World, trace?: Trace) => Promise<string[]> {
@@ -59,7 +61,7 @@ export const REMOVAL_SCENARIOS: readonly Scenario[] = [
   {
     name: 'L a takedown beside a store of the same content',
     setup: oneSealed,
-    processes: { W: ledgerWriter([[c('w1', 'x')]]), D: ledgerDeleter({ takedown: 'x' }) },
+    processes: { W: ledgerWriter([[capture('w1', 'x')]]), D: ledgerDeleter({ takedown: 'x' }) },
     hasFaults: false,
     finish,
   },
@@ -69,7 +71,7 @@ export const REMOVAL_SCENARIOS: readonly Scenario[] = [
     processes: {
       K: ledgerCompactor({ rounds: 2 }),
       D: ledgerDeleter({ capture: 'a1' }),
-      W: ledgerWriter([[c('w1', 'x')]]),
+      W: ledgerWriter([[capture('w1', 'x')]]),
     },
     hasFaults: false,
     finish,
@@ -94,9 +96,9 @@ export const REMOVAL_SCENARIOS: readonly Scenario[] = [
     name: 'R a stream while compaction goes on',
     setup: async (world) => {
       await oneDeleted(world);
-      await runAlone(world, 'A', ledgerWriter([[c('a1', 'x'), c('a2', 'q')]]));
+      await runAlone(world, 'A', ledgerWriter([[capture('a1', 'x'), capture('a2', 'q')]]));
     },
-    processes: { S: ledgerStream(), K: ledgerCompactor({ rounds: 2 }), W: ledgerWriter([[c('w1', 'v')]]) },
+    processes: { S: ledgerStream(), K: ledgerCompactor({ rounds: 2 }), W: ledgerWriter([[capture('w1', 'v')]]) },
     hasFaults: false,
     finish,
   },
@@ -109,7 +111,7 @@ export const REMOVAL_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'X two owners of one content delete it, and compaction removes it',
-    setup: (world) => runAlone(world, 'P', ledgerWriter([[c('p1', 'x'), c('p2', 'x')]])),
+    setup: (world) => runAlone(world, 'P', ledgerWriter([[capture('p1', 'x'), capture('p2', 'x')]])),
     processes: {
       D1: ledgerDeleter({ capture: 'p1' }),
       D2: ledgerDeleter({ capture: 'p2' }),

@@ -68,6 +68,7 @@ export async function runSchedule({
   const { goesBack } = scenario;
   const world = new World({ keepsHistory: goesBack !== undefined, without: prepared.without }, prepared);
   world.hasFaults = scenario.hasFaults ?? true;
+  world.isEmbedded = goesBack === 'power cut';
   const scheduler = new Scheduler({ choose, time: world, actions: () => actions(), trace });
   const actions = actionsOf(scenario, world, scheduler);
   for (const [name, given] of Object.entries(scenario.processes)) {

@@ -80,7 +80,7 @@ export class SimulatedCatalog implements SharedCatalog {
     return this.#changing(
       () => this.#inner.takeLease(name, holder, lifeMs),
       (lease) => lease !== undefined,
-      false,
+      true,
       (lease) => (lease ? `epoch ${lease.epoch}` : 'refused'),
     );
   }
@@ -105,6 +105,7 @@ export class SimulatedCatalog implements SharedCatalog {
     const changed = this.#world.beforeChange();
     await this.#inner.beginIncarnation(incarnation);
     this.#world.incarnation = Math.max(this.#world.incarnation, incarnation);
+    this.#world.onlyFor = undefined;
     changed(true);
   }
 
@@ -203,7 +204,9 @@ export class SimulatedCatalog implements SharedCatalog {
   async close(): Promise<void> {}
 
   get #inner(): World['catalog'] {
-    return this.#world.catalog;
+    const { onlyFor, catalog } = this.#world;
+    if (onlyFor !== undefined && onlyFor !== this.#process.name) throw unreachable('it is lost');
+    return catalog;
   }
 
   async #weakened(group: CommitGroup): Promise<CommitGroup> {
@@ -228,7 +231,8 @@ export class SimulatedCatalog implements SharedCatalog {
     durable: boolean,
     describe: (answer: Answer) => string,
   ): Promise<Answer> {
-    const fault = this.#world.hasFaults ? this.#process.fault(ANSWER_FAULTS) : undefined;
+    const { hasFaults, isEmbedded } = this.#world;
+    const fault = hasFaults && !isEmbedded ? this.#process.fault(ANSWER_FAULTS) : undefined;
     if (fault === 'not done, answer lost') throw answerLost(this.#process, fault);
     const changed = this.#world.beforeChange();
     const answer = await change();
@@ -241,6 +245,10 @@ export class SimulatedCatalog implements SharedCatalog {
 
 function answerLost(process: Process, detail: string): PinakesError {
   process.note(() => `-> ${detail}`);
+  return unreachable(detail);
+}
+
+function unreachable(detail: string): PinakesError {
   return new PinakesError('CATALOG_UNREACHABLE', { where: 'the simulated catalog', detail });
 }
 

@@ -49,6 +49,10 @@ export class World {
   /** How often the catalog went back, and whether it was lost. */
   setbacks = 0;
   isLost = false;
+  /** Who alone reaches the catalog, while it is lost and made again; an empty name is nobody. Undefined: everybody. */
+  onlyFor: string | undefined;
+  /** Whether the catalog is in the process that owns it, so that its answers are never lost. */
+  isEmbedded = false;
   readonly #keepsHistory: boolean;
   /** The bytes of every name that anything was put under (P2). */
   readonly named: Map<string, Uint8Array>;
@@ -65,6 +69,7 @@ export class World {
     this.disk = copyOfDisk(copied?.disk);
     this.book = new Book(copied?.book);
     this.incarnation = copied?.incarnation ?? 1;
+    this.isEmbedded = copied?.isEmbedded ?? false;
     this.#keepsHistory = keepsHistory;
     this.named = new Map(copied?.named);
   }
@@ -101,11 +106,12 @@ export class World {
     this.setbacks++;
   }
 
-  /** The catalog is gone with its machine. What makes it again begins with an empty one. */
+  /** The catalog is gone with its machine. Nobody reaches one before a rebuild begins, with an empty one. */
   loseCatalog(): void {
     this.catalog.restore(new SharedMemoryCatalog({ clock: () => this.now }).save());
     this.history = [];
     this.isLost = true;
+    this.onlyFor = '';
   }
 
   /** Every client that keeps the contract puts the same bytes under a name for good. */
@@ -118,7 +124,7 @@ export class World {
   /** Equal for worlds that go on in the same way, when all processes have stopped. */
   fingerprint(): string {
     const { catalog, bucket, disk, book, late, now, named, hasFaults } = this;
-    const state = createHash('sha1').update(serialize([catalog.save(), book.rows(), now, hasFaults]));
+    const state = createHash('sha1').update(serialize([catalog.save(), book.rows(), now, hasFaults, this.onlyFor]));
     for (const [name, bytes] of [...bucket, ...named, ...late.map((put) => [put.name, put.bytes] as const)])
       state.update(`${name} ${bytes.length} `).update(bytes);
     for (const [name, { buffer, ...object }] of disk.objects)

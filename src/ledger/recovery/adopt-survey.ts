@@ -57,6 +57,10 @@ export class Survey {
         const begun = begunName(name);
         this.#fresh.set(begun, [...(this.#fresh.get(begun) ?? []), name]);
       }
+    // A fresh seal that was replaced has no object any more.
+    for (const { old } of notes)
+      if (incarnationOfName(old) !== undefined && !this.hasObject(old))
+        this.#fresh.set(begunName(old), [...(this.#fresh.get(begunName(old)) ?? []), old]);
   }
 
   static async make(

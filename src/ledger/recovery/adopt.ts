@@ -6,7 +6,8 @@
  *    the adoption does not look again.
  * 2. The contents of all full records are entered, so that the order of the segments does not matter.
  * 3. All stores are entered, and the segments are sealed: parts under a fresh name (R3). Refused records stay as dead
- *    ones, since later records have been in snapshots at their offsets.
+ *    ones, since later records have been in snapshots at their offsets. Swaps that the catalog lost are done again
+ *    (adopt-swaps.ts).
  * 4. Deletions are carried out, and contents are removed to which nothing refers. Into an empty catalog deletions go
  *    first, which then refuses what was deleted.
  * 5. Each volume gets the list of what was counted, and the adoption ends.
@@ -19,11 +20,12 @@ import { commitCounted } from '../counters.ts';
 import { DELETION_FOLDER } from '../deletion-record.ts';
 import { COMPACTION_LEASES, HeldLease, type LeaseOptions } from '../lease.ts';
 import { chainOf } from '../part-name.ts';
-import { REPLACED_NOTE } from '../replacement/swap.ts';
+import { pendingSwaps, REPLACED_NOTE, Swaps } from '../replacement/swap.ts';
 import { begunName, folderOf } from '../segment-name.ts';
 import type { SegmentStores } from '../segment-store.ts';
 import { adoptContents } from './adopt-records.ts';
 import { Survey, type SurveyedSegment } from './adopt-survey.ts';
+import { endSwaps, enterReplacement, type LostSwap } from './adopt-swaps.ts';
 import { fixedOf, type HealedSegment, type HealingOptions, healSegment, unlessLost } from './heal.ts';
 import { planHealing } from './heal-plan.ts';
 import { incarnationOf } from './incarnation.ts';
@@ -82,7 +84,8 @@ class Adoption {
     const { catalog, stores } = this.#options;
     const survey = await Survey.make(stores, catalog);
     const isEmpty = (await catalog.totals()).captures === 0;
-    const ended = await this.#lookAtAll(survey);
+    const swaps = await this.#findLostSwaps(survey);
+    const ended = swaps && (await this.#lookAtAll(survey, swaps));
     if (!ended) return undefined;
     const isDeletion = ({ row }: Ended) => row.name.startsWith(DELETION_FOLDER);
     const deletions = ended.filter(isDeletion);
@@ -91,22 +94,54 @@ class Adoption {
     if (isEmpty && !(await this.#healAll(deletions, healed))) return undefined;
     for (const one of others) if (!(await this.#enterContents(one))) return undefined;
     if (!(await this.#healAll(others, healed))) return undefined;
+    for (const swap of swaps) if (!(await enterReplacement(this.#healing(), swap))) return undefined;
     if (!isEmpty && !(await this.#healAll(deletions, healed))) return undefined;
+    if (!(await endSwaps(this.#healing(), swaps))) return undefined;
     const isWhole = !healed.some(({ kind }) => kind === 'damaged');
     if (isWhole && !(await this.#sweep())) return undefined;
     if (!(await this.#writeLists(survey))) return undefined;
     return (await askAgain(() => catalog.endAdoption(this.#lease), this.#options.again)) ? healed : undefined;
   }
 
-  /** Fixes what counts for each segment of an ended writer. Segments without a row get one. */
-  async #lookAtAll(survey: Survey): Promise<Ended[] | undefined> {
-    const { catalog } = this.#options;
+  /**
+   * The swaps that the catalog lost: of each row, the notes lead to a segment that is not a seal of it. Replacements
+   * without a row get one. Swaps that the catalog has begun are ended first. Undefined: the lease was lost.
+   */
+  async #findLostSwaps(survey: Survey): Promise<LostSwap[] | undefined> {
+    const { catalog, stores, clock, again } = this.#options;
+    const pending = await pendingSwaps(catalog);
+    if (pending.size > 0)
+      for (const { volume } of stores.writable()) {
+        const options = { catalog, stores, volume, lease: this.#lease, clock, graceMs: 0, ...(again && { again }) };
+        await new Swaps(options).finishSwaps();
+      }
     const rows = await catalog.segments();
+    const replacedBy = new Map<string, Segment[]>();
+    for (const row of rows) {
+      const stands = this.#isLeftAlone(row) ? undefined : survey.standsFor(row.name);
+      if (stands === undefined || begunName(stands) === begunName(row.name)) continue;
+      replacedBy.set(stands, [...(replacedBy.get(stands) ?? []), row]);
+    }
+    const swaps: LostSwap[] = [];
+    for (const [name, replaced] of replacedBy) {
+      const found = survey.segments.get(name)!;
+      const replacement = rows.find((row) => row.name === name) ?? (await this.#list(found));
+      if (!replacement) return undefined;
+      swaps.push({ replacement, replaced, bytes: found.object!.bytes });
+    }
+    return swaps;
+  }
+
+  /** Fixes what counts for each segment of an ended writer. Segments without a row get one. */
+  async #lookAtAll(survey: Survey, swaps: readonly LostSwap[]): Promise<Ended[] | undefined> {
+    const { catalog } = this.#options;
+    const swapped = new Set(swaps.flatMap(({ replacement, replaced }) => [replacement, ...replaced]).map(numberOf));
+    const rows = (await catalog.segments()).filter(({ number }) => !swapped.has(number));
     const names = new Set(rows.map(({ name }) => name));
     // A fresh seal that was begun has a row, and the parts under the name that the segment was begun under.
     const begunNames = new Set(rows.map(({ name }) => begunName(name)));
     const ended: Ended[] = [];
-    const taken = new Set<string>();
+    const taken = new Set(swaps.flatMap(({ replacement, replaced }) => [replacement, ...replaced]).map(nameOf));
     for (const row of rows) {
       const stands = survey.standsFor(row.name);
       if (stands !== undefined) taken.add(stands);
@@ -200,7 +235,7 @@ class Adoption {
     return true;
   }
 
-  #healing(): HealingOptions {
+  #healing(): HealingOptions & { readonly lease: Lease } {
     return {
       ...this.#options,
       lease: this.#lease,
@@ -244,6 +279,14 @@ class Adoption {
     }
     return true;
   }
+}
+
+function numberOf({ number }: Segment): number {
+  return number;
+}
+
+function nameOf({ name }: Segment): string {
+  return name;
 }
 
 /** Sealed segments first (R6), each kind by name (R5). */

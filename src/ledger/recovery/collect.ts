@@ -22,6 +22,7 @@ import { parsePartName } from '../part-name.ts';
 import { REPLACED_NOTE } from '../replacement/swap.ts';
 import { SEALED_NOTE } from '../seal.ts';
 import { isSegmentName } from '../segment-name.ts';
+import { isMissing } from '../segment-reader.ts';
 import { readOrigin } from '../segment-records.ts';
 import { type SegmentStore, type SegmentStores, sealedBytes } from '../segment-store.ts';
 
@@ -124,7 +125,13 @@ class Collection {
     const { catalog, onFinding } = this.#options;
     const replaced = REPLACED_NOTE + name;
     if ((await catalog.notes(replaced))[replaced] !== undefined) return false;
-    const lease = (await readOrigin(this.#store, sealedBytes(name, bytes), bytes))?.lease;
+    const origin = await readOrigin(this.#store, sealedBytes(name, bytes), bytes).catch((error: unknown) => {
+      if (!isMissing(error)) throw error;
+      return 'missing' as const;
+    });
+    // A compaction has removed it since the volume was listed.
+    if (origin === 'missing') return false;
+    const { lease } = origin ?? {};
     if (lease) return !(await catalog.leases()).some((row) => row.isLiving && isSame(row, lease));
     const message = 'the catalog does not have this file; add it to the archive, or remove it from the volume';
     onFinding?.({ code: 'file-unlisted', level: 'warning', file: name, offset: 0, message });
