@@ -68,6 +68,24 @@ test('a page that is added from a file holds the content, and later pages are re
   await assertHealed(archive);
 });
 
+test('a page that the archive has is known in the file that brings its content back', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  const [first, second] = [join(directory, 'first.warc.gz'), join(directory, 'second.warc.gz')];
+  const known = response(FIRST, NOON, BODY);
+  await writeForeign(first, [warcinfo(), known]);
+  await archive.add([first]);
+  await damageUrl(archive, FIRST, 'start');
+  // So many that the known page is in a later step than the page that replaces the content.
+  const others = Array.from({ length: 1600 }, (_, index) =>
+    response(`http://other.example/${index}`, NOON + index * 1000, contentOf(`other ${index}`, 300)),
+  );
+  await writeForeign(second, [warcinfo(), response(AGAIN, NOON + 2000, BODY), ...others, known]);
+  const report = await archive.add([second]);
+  assert.deepEqual([report.captures, report.capturesKnown], [1601, 1]);
+  assert.equal((await allCaptures(archive)).filter(({ url }) => url === FIRST).length, 1);
+});
+
 test('pages are stored while the file with their earlier copies is missing, and the earlier copies are used when it is back', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 1000 } });
   await archive.store(page(FIRST, NOON, BODY));

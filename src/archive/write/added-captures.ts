@@ -28,10 +28,7 @@ export class AddedCaptures {
   /** Called before a step writes at the end of a segment. */
   beginStep({ segment, position }: OpenSegment): void {
     const { batches } = this.#catalog;
-    if (batches === undefined || batches !== this.#batches || this.#hashes.size > CAPTURES_MAX) {
-      this.#from.clear();
-      this.#hashes.clear();
-    }
+    if (batches === undefined || batches !== this.#batches || this.#hashes.size > CAPTURES_MAX) this.forget();
     if (!this.#from.has(segment.number)) this.#from.set(segment.number, position);
   }
 
@@ -39,6 +36,15 @@ export class AddedCaptures {
   isNew({ hash }: RecordFacts, blocks: readonly Block[]): boolean {
     if (this.#hashes.has(hash | 0)) return false;
     return blocks.every(({ holder }) => holder.offset >= (this.#from.get(holder.segment) ?? Number.POSITIVE_INFINITY));
+  }
+
+  /**
+   * Called when a step takes over a content whose holder cannot be read. Earlier captures have this content too, so
+   * everything that was written up to the next step is looked up again.
+   */
+  forget(): void {
+    this.#from.clear();
+    this.#hashes.clear();
   }
 
   /** Called when a step was committed. */

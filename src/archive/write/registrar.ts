@@ -244,6 +244,7 @@ export class Registrar {
    */
   loseHolder(block: BlockKey): void {
     this.#lost.add(block);
+    this.#copyingFor?.forget();
   }
 
   holderOf(block: BlockKey): Place {
