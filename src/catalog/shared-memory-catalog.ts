@@ -355,10 +355,7 @@ class Change {
     for (const { capture, mark } of group.deletions ?? []) this.#delete(capture, mark);
     for (const mark of group.deletedMarks ?? []) this.#contents.deletedMarks.add(toHex(mark));
     for (const bar of group.bars ?? []) this.#contents.bars.set(barId(bar), bar);
-    for (const capture of group.removeCaptures ?? []) {
-      captures.delete(captureId(capture));
-      this.#touch(capture.block);
-    }
+    for (const capture of group.removeCaptures ?? []) this.#remove(capture);
     for (const { from, to } of group.moves ?? []) this.#move(from, to);
     for (const { key, from, to } of group.holderMoves ?? []) this.#moveHolder(key, from, to);
     for (const block of group.blocks ?? []) this.#addBlock(block);
@@ -379,10 +376,17 @@ class Change {
 
   #delete(capture: Capture, mark: Mark): void {
     const { segment, offset, length } = capture.place;
-    this.#contents.captures.delete(captureId(capture));
+    this.#remove(capture);
     this.#contents.deletedMarks.add(toHex(mark));
     this.#bury(segment, { offset, length, block: capture.block });
+  }
+
+  #remove(capture: Capture): void {
+    const { captures } = this.#contents;
     this.#touch(capture.block);
+    // A content that was unknown may have been found since.
+    this.#touch(captures.get(captureId(capture))?.block);
+    captures.delete(captureId(capture));
   }
 
   #bury(number: number, record: DeadRecord): void {

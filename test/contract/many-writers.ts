@@ -126,6 +126,30 @@ export function manyWriters(name: string, open: () => Promise<SharedCatalog>): v
       ]);
     });
 
+    behaviour('I6: a capture is deleted as it was seen before its content was found', async (catalog) => {
+      const [content, other] = [key('content'), key('other')];
+      const holder = { segment: 1, offset: 0, length: 100 };
+      const seen = [capture('http://a.com/', { kind: 'revisit' }), capture('http://b.com/', { kind: 'revisit' })];
+      const blocks = [content, other].map((name) => ({ key: name, size: 10, holder }));
+      await catalog.commit({ blocks, captures: seen.map((one) => ({ capture: one })), keepsUnreferenced: true });
+      const found = seen.map((from, index) => ({ from, to: { ...from, block: blocks[index]!.key } }));
+      await catalog.commit({ moves: found, keepsUnreferenced: true });
+      const [deleted, removed] = seen;
+      const outcome = await catalog.commit({
+        deletions: [{ capture: deleted!, mark: new Uint8Array(16).fill(9) }],
+        removeCaptures: [removed!],
+      });
+      assert.deepEqual(outcome, { kind: 'committed', lost: [], freed: 2 });
+      assert.deepEqual(await catalog.getBlocks([content, other]), [undefined, undefined]);
+      assert.deepEqual(await catalog.totals(), {
+        captures: 0,
+        blocks: 0,
+        revisits: 0,
+        payloadBytes: 0,
+        uniquePayloadBytes: 0,
+      });
+    });
+
     behaviour('numbers that were dealt are not dealt again, also after their segment was removed', async (catalog) => {
       const first = (await catalog.listSegment({ volume: 'main', name: 'a', collection: 1 }))!;
       const from = { state: 'open', bytes: 0, volume: 'main' } as const;

@@ -60,7 +60,11 @@ class SharedWorld extends CatalogWorld {
       segments: this.below(3) > 0 ? await this.#segmentChanges(model) : [],
       referents: blocks.length > 0 ? this.some(2, referent) : [],
       ...(isDeleting && {
-        deletions: distinct(this.some(4, known)).map((capture) => ({ capture, mark: markOf(capture) })),
+        deletions: this.some(4, known).map((now) => {
+          // Seen before its content was found.
+          const capture = this.below(6) === 0 ? { ...now, block: undefined } : now;
+          return { capture, mark: markOf(capture) };
+        }),
         removeCaptures: this.some(1, known),
       }),
       ...(isCompacting && {

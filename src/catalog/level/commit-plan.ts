@@ -111,10 +111,7 @@ export class CommitPlan {
     for (const { capture, mark } of group.deletions ?? []) this.#delete(operations, capture, mark);
     for (const mark of group.deletedMarks ?? []) operations.put(markKey(mark), NO_VALUE);
     for (const bar of group.bars ?? []) operations.put(barKey(bar), barValue(bar));
-    for (const capture of group.removeCaptures ?? []) {
-      this.#captures.remove(operations, this.#captures.key(capture));
-      this.#touch(capture.block);
-    }
+    for (const capture of group.removeCaptures ?? []) this.#remove(operations, capture);
     for (const { from, to } of group.moves ?? []) this.#move(operations, from, to);
     for (const { key, from, to } of group.holderMoves ?? []) this.#moveHolder(key, from, to);
     for (const block of group.blocks ?? []) this.#addBlock(operations, block);
@@ -213,10 +210,16 @@ export class CommitPlan {
 
   #delete(operations: Operations, capture: Capture, mark: Mark): void {
     const { segment, offset, length } = capture.place;
-    this.#captures.remove(operations, this.#captures.key(capture));
+    this.#remove(operations, capture);
     operations.put(markKey(mark), NO_VALUE);
     this.#bury(operations, segment, { offset, length, block: capture.block });
+  }
+
+  #remove(operations: Operations, capture: Capture): void {
+    const now = this.#captures.remove(operations, this.#captures.key(capture));
     this.#touch(capture.block);
+    // A content that was unknown may have been found since.
+    if (now) this.#touchEntry(now);
   }
 
   /** Enters a dead record. A record that is dead is not surplus too. */

@@ -135,14 +135,14 @@ export class CommitChanges {
     const { deletions = [], removeCaptures = [], moves = [] } = this.#group;
     const removed = new Map<string, Capture>();
     for (const { capture } of deletions) {
-      removed.set(captureId(capture), capture);
       const { segment, offset, length } = capture.place;
       this.#dead.push({ segment, offset, length, block: capture.block });
-      this.#touched.push(capture.block);
     }
-    for (const capture of removeCaptures) {
-      removed.set(captureId(capture), capture);
-      this.#touched.push(capture.block);
+    for (const capture of [...deletions.map((deletion) => deletion.capture), ...removeCaptures]) {
+      const id = captureId(capture);
+      removed.set(id, capture);
+      // A content that was unknown may have been found since.
+      this.#touched.push(capture.block, this.#locked.captures.get(id)?.block);
     }
     const put = new Map<string, MarkedCapture>();
     const isThere = (id: string) => put.has(id) || (this.#locked.captures.has(id) && !removed.has(id));

@@ -70,8 +70,9 @@ export async function lockBlocks(
 ): Promise<Map<string, Block>> {
   const { deletions = [], removeCaptures = [], moves = [], holderMoves = [], sweep = [] } = group;
   const named: (BlockKey | undefined)[] = [...(group.referents ?? []), ...(group.blocks ?? [])].map(({ key }) => key);
-  for (const { capture } of [...(group.captures ?? []), ...deletions]) named.push(capture.block);
-  for (const { block } of removeCaptures) named.push(block);
+  for (const { capture } of group.captures ?? []) named.push(capture.block);
+  for (const capture of [...deletions.map((deletion) => deletion.capture), ...removeCaptures])
+    named.push(capture.block, captures.get(captureId(capture))?.block);
   for (const { from, to } of moves) named.push(captures.get(captureId(from))?.block, to.block);
   named.push(...holderMoves.map(({ key }) => key), ...sweep);
   const keys = distinctKeys(named);
