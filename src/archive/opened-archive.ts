@@ -11,6 +11,7 @@ import {
   type Catalog,
   type CommitGroup,
   type CommitOutcome,
+  type Lease,
   openLevelCatalog,
   type Segment,
   type SharedCatalog,
@@ -102,6 +103,7 @@ export class OpenedArchive {
   readonly #exclusive = new Exclusive();
   #connector: Connector;
   #changes = 0;
+  #serial = 0;
   /** The reason why changes are refused. Undefined until the archive is being closed. */
   #closed: PinakesError | undefined;
 
@@ -124,23 +126,11 @@ export class OpenedArchive {
     this.segmentRegistry = new SegmentRegistry(clock, catalog.isShared ? catalog : undefined);
     this.resolutionFilter = new ResolutionFilter(catalog);
     this.stores = new VolumeStores(volumes);
-    this.segmentWriter = new SegmentWriter({
-      catalog,
-      stores: this.stores,
-      // Tombstones without a segment would delete records of a new segment.
-      hasFileOf: (name) => this.tombstones.has(name),
-      lease: undefined,
-      clock,
-      newId,
-      software: software ?? 'pinakes',
-      host: hostname(),
-      segmentBytesMax: connector.policies.segmentBytesMax,
-      graceMs: 0,
-    });
+    this.tombstones = new Tombstones(volumes, catalog);
+    this.segmentWriter = this.newWriter(undefined);
     this.access = new RecordAccess(volumes, this.segmentRegistry, catalog, fingerprint);
     this.retrieval = new Retrieval(catalog, this.access, fingerprint);
     this.collections = new Collections(catalog);
-    this.tombstones = new Tombstones(volumes, catalog);
     this.snapshots = new NamedSnapshots(directory);
   }
 
@@ -199,6 +189,24 @@ export class OpenedArchive {
 
   report(finding: Finding): void {
     this.#onFinding?.(finding);
+  }
+
+  /** A writer of segments. Without a lease, the lock of the catalog is its lease. */
+  newWriter(lease: Lease | undefined): SegmentWriter {
+    return new SegmentWriter({
+      catalog: this.catalog,
+      stores: this.stores,
+      // Tombstones without a segment would delete records of a new segment.
+      hasFileOf: (name) => this.tombstones.has(name),
+      lease,
+      clock: this.clock,
+      newId: this.newId,
+      software: this.software ?? 'pinakes',
+      host: hostname(),
+      segmentBytesMax: this.#connector.policies.segmentBytesMax,
+      nextSerial: () => this.#serial++,
+      graceMs: 0,
+    });
   }
 
   newDraft(): CatalogDraft {

@@ -106,6 +106,12 @@ export class ReplacedNotes {
   }
 }
 
+/** Whether the volume has a note about a segment of this name. */
+export async function isReplaced(store: Pick<SegmentStore, 'list'>, name: string): Promise<boolean> {
+  for await (const page of store.list(`${REPLACED_FOLDER}${name}/`)) if (page.length > 0) return true;
+  return false;
+}
+
 function isNewer(one: ReplacedNote, other: ReplacedNote): boolean {
   if (one.incarnation !== other.incarnation) return one.incarnation > other.incarnation;
   return one.epoch > other.epoch;

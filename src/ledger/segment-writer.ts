@@ -41,6 +41,7 @@ import { type AskAgain, askAgain, isRetryable } from './ask-again.ts';
 import { commitCounted, countersOf } from './counters.ts';
 import { ownerLease } from './lease.ts';
 import { OpenSegment, type SegmentKind } from './open-segment.ts';
+import { isReplaced } from './replaced-notes.ts';
 import { sealSegment } from './seal.ts';
 import { segmentName } from './segment-name.ts';
 import type { SegmentStores } from './segment-store.ts';
@@ -69,6 +70,8 @@ export type SegmentWriterOptions = {
    * owners before: see `firstAttemptOf`.
    */
   readonly firstAttempt?: number;
+  /** A number for the name of a segment. Writers of one process share it, so that no name is used twice. */
+  readonly nextSerial?: () => number;
   /** How long readers may go on reading the parts of a sealed segment. */
   readonly graceMs: number;
   readonly again?: AskAgain;
@@ -157,12 +160,12 @@ export class SegmentWriter {
 
   /** Lists a segment under a name that no volume has. */
   async #list(kind: SegmentKind, now: number): Promise<Segment> {
-    const { catalog, lease, host, again } = this.#options;
+    const { catalog, lease, host, again, nextSerial = () => this.#serial++ } = this.#options;
     const { collection, volume, coding } = kind;
     const folder = kind.folder ?? kind.collectionName;
     const stem = kind.stem ?? folder.replace(/^_/, '');
     for (let tried = 0; tried < SERIALS_MAX; tried++) {
-      const name = segmentName({ folder, stem, time: now, serial: this.#serial++ % SERIALS_MAX, host, coding });
+      const name = segmentName({ folder, stem, time: now, serial: nextSerial() % SERIALS_MAX, host, coding });
       if (await this.#isTaken(name)) continue;
       const row = await askAgain(() => catalog.listSegment({ volume, name, collection }, lease), again);
       if (row) return row;
@@ -172,12 +175,13 @@ export class SegmentWriter {
     throw new PinakesError('OBJECT_EXISTS', { where: `${folder}/${stem}` });
   }
 
-  /** A clock that was set back makes names again. */
+  /** A clock that was set back makes names again. A note about a segment that was replaced takes its name for good. */
   async #isTaken(name: string): Promise<boolean> {
     for (const store of this.#options.stores.available()) {
       // An error of a volume is reported when it is written to.
       const found = await store.find(name).catch(() => undefined);
       if (found && (found.object || found.parts.length > 0)) return true;
+      if (await isReplaced(store, name).catch(() => false)) return true;
     }
     return (await this.#options.hasFileOf?.(name)) ?? false;
   }

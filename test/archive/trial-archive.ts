@@ -215,7 +215,9 @@ export async function audit(archive: Archive): Promise<string[]> {
   }
   const names = new Set([...nameOf.values()].flatMap((name) => [name, name + TOMBSTONES]));
   problems.push(
-    ...files.filter((name) => !names.has(name)).map((name) => `${name}: a file that belongs to no segment`),
+    ...files
+      .filter((name) => !names.has(name) && !name.startsWith('_pinakes/'))
+      .map((name) => `${name}: a file that belongs to no segment`),
   );
   // A deleted record may refer to a record that compaction has removed.
   const alive = walked.filter(

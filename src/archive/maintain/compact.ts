@@ -29,8 +29,8 @@ import { removeDoubles } from '../segment/segment-double.ts';
 import { HolderChoice, planRewrite, pointsAt, type RewritePlan, type RewriteWish } from './compaction-plan.ts';
 import { bytesToRewrite, freeBytesOf, LackOfRoom } from './compaction-room.ts';
 import { HolderReferents } from './holder-referents.ts';
-import { type Replacement, rewriteSegment } from './segment-rewrite.ts';
-import { settleReplacements, swapOrDiscard } from './segment-swap.ts';
+import { type Rewritten, rewriteSegment } from './segment-rewrite.ts';
+import { finishSwaps, swapIn } from './segment-swap.ts';
 import { isRewritable, noneStaying, noteIfStaying, type StayingSegments } from './staying-segments.ts';
 import { sealOpenSegments } from './volume-admin.ts';
 
@@ -70,7 +70,7 @@ export async function compactArchive(archive: OpenedArchive, options: CompactOpt
     damaged: [],
     doubled: [],
   };
-  await archive.exclusive(() => settleReplacements(archive));
+  await archive.exclusive(() => finishSwaps(archive));
   const scratch = await mkdtemp(join(archive.scratch, 'compaction-'));
   try {
     // On a full disk, one round may free enough for the segments that it had no room for.
@@ -304,11 +304,17 @@ class Compaction {
       const old = await segmentRegistry.find(number);
       // A snapshot may have been taken since the wish was made.
       if (!old || this.#archive.snapshots.keeperOf(old) !== undefined) return;
+      // After an append or a commit that failed, the next opening finds out what the segment has, and seals it.
+      if (old.state !== 'sealed') {
+        if (!this.#report.waiting.includes(old.name)) this.#report.waiting.push(old.name);
+        this.#noteStuck(wish.repoint ?? new Map());
+        return;
+      }
       const written = await this.#unlessDamaged(old, () => this.#writeReplacement(old, wish), wish.repoint);
       if (!written) return;
-      const { plan, replacement } = written;
-      const fresh = await swapOrDiscard(this.#archive, replacement.segment, old);
-      await this.#moveDead(number, fresh, replacement.keptDead);
+      const { plan, rewritten } = written;
+      const fresh = await swapIn(this.#archive, rewritten.replacement);
+      await this.#moveDead(number, fresh, rewritten.keptDead);
       this.#report.segments++;
       this.#report.promoted += plan.promote.size;
       this.#report.repointed += plan.repoint.size;
@@ -325,11 +331,11 @@ class Compaction {
   async #writeReplacement(
     old: Segment,
     wish: RewriteWish,
-  ): Promise<{ plan: RewritePlan; replacement: Replacement } | undefined> {
+  ): Promise<{ plan: RewritePlan; rewritten: Rewritten } | undefined> {
     const plan = await this.#planFor(old, wish);
     if (!plan || (await this.#isDoubled(old, plan)) || !(await this.#hasRoom(old, plan))) return undefined;
     try {
-      return { plan, replacement: await rewriteSegment(this.#archive, old, plan) };
+      return { plan, rewritten: await rewriteSegment(this.#archive, old, plan) };
     } catch (error) {
       if (!(error instanceof PinakesError && error.code === 'DISK_FULL')) throw error;
       await this.#hasRoom(old, plan, true);

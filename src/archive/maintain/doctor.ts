@@ -11,7 +11,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type EpochMs, PinakesError } from '../../base/index.ts';
 import { type LeaseRow, openLevelCatalog, type Segment } from '../../catalog/index.ts';
-import { pendingSwaps as ledgerSwaps, pendingRemovals, SEAL_NOTE, SEALED_NOTE } from '../../ledger/index.ts';
+import { pendingRemovals, pendingSwaps, SEAL_NOTE, SEALED_NOTE } from '../../ledger/index.ts';
 import { readConnector, type VolumeSetting } from '../connector.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { type Owner, ownerOf } from '../owner.ts';
@@ -19,7 +19,6 @@ import { Reserve } from '../reserve.ts';
 import { VolumeSet } from '../segment/volume-set.ts';
 import { NamedSnapshots } from '../stream/named-snapshots.ts';
 import { CATALOG_DIRECTORY } from './catalog-soundness.ts';
-import { pendingSwaps } from './segment-swap.ts';
 
 export type OpenSegmentState = Pick<Segment, 'name' | 'volume' | 'bytes' | 'records'> & {
   readonly state: 'open' | 'sealing';
@@ -181,9 +180,7 @@ async function openSegmentsOf(segments: readonly Segment[], volumes: VolumeSet):
 /** What the notes of the catalog say about bytes that are to be removed. */
 async function pendingNotes(catalog: OpenCatalog['catalog']): Promise<PendingRemoval[]> {
   const pending: PendingRemoval[] = [];
-  for (const [by, old] of await pendingSwaps(catalog))
-    pending.push({ kind: 'replaced segment', what: old, bytes: undefined, waitsFor: 'next change', detail: by });
-  for (const [by, olds] of await ledgerSwaps(catalog))
+  for (const [by, olds] of await pendingSwaps(catalog))
     for (const what of olds)
       pending.push({ kind: 'replaced segment', what, bytes: undefined, waitsFor: 'next change', detail: by });
   for (const [what, { by }] of await pendingRemovals(catalog))

@@ -7,7 +7,7 @@
  *   versions with durable tombstones.
  * - A segment that is missing, shorter than in the catalog, or unreadable is reported and left as it is. Other segments
  *   are healed all the same.
- * - An unsealed replacement is removed, and a sealed one is swapped in.
+ * - A replacement whose swap began is swapped in, and any other one is removed.
  * - The catalog may have neither a replacement nor the replaced segment, for example when the restored files were
  *   copied at different times. The replaced segment may then be an older state. It is removed unread, after the
  *   replacement was read from its beginning to its end.
@@ -21,14 +21,13 @@ import { isBadSector } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { resolveLater } from '../revisit/resolve-later.ts';
 import { changeSegment, listedSegment, unlistSegment } from '../segment/listed-segment.ts';
-import { withNotedRoots } from '../segment/replaced-runs.ts';
 import { type ReplacedSegment, readReplaced } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
 import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
 import { catalogueSegment, sweepBlocks } from '../write/cataloguing.ts';
 import { enterDeletions } from './enter-deletions.ts';
 import { finishDeletions } from './finish-delete.ts';
-import { finishSwaps, swapSegment } from './segment-swap.ts';
+import { finishSwaps, isUnfinishedReplacement } from './segment-swap.ts';
 
 /** The collection of files that are not in a folder. */
 const DEFAULT_COLLECTION = 'default';
@@ -45,9 +44,10 @@ export type HealOptions = {
 
 export async function healArchive(archive: OpenedArchive, options: HealOptions): Promise<void> {
   archive.segmentRegistry.unread.clear();
-  await dropEmptyRows(archive);
   await reportingErrors(archive, 'swap of segments', () => finishSwaps(archive));
-  const names = new Map((await archive.segmentRegistry.all()).map((segment) => [segment.name, segment]));
+  await dropEmptyRows(archive);
+  // Rows of replacements that are being written are in the catalog only.
+  const names = new Map((await archive.catalog.segments()).map((segment) => [segment.name, segment]));
   const listed = await listSegments(archive);
   const unclear = new Set<Found>();
   const written = await findReplacements(archive, listed, names, unclear);
@@ -70,6 +70,7 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
   const healOne = async (one: Found) => {
     const { volume, object } = one;
     const known = names.get(object.name);
+    if (known && isUnfinishedReplacement(known)) return;
     const counts = known ? known.volume === volume.name : volumeOf.get(object.name) === one;
     // A segment that is completely in the catalog is not noted as unread, even if it cannot be read now.
     const onError = () => {
@@ -91,8 +92,7 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
   );
   for (const one of inOrder) {
     const isDouble = found.some((other) => other !== one.found && other.object.name === one.found.object.name);
-    const settled = await reportingErrors(archive, whereIs(one.found), () => settleReplacement(archive, one, isDouble));
-    if (settled) options.onProgress?.(settled);
+    await reportingErrors(archive, whereIs(one.found), () => settleReplacement(archive, one, isDouble));
   }
   // Deletions come last: everything that they are about is in the catalog.
   await healAll(found.filter(isDeletions));
@@ -108,7 +108,8 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
  */
 async function dropEmptyRows(archive: OpenedArchive): Promise<void> {
   for (const segment of await archive.segmentRegistry.all())
-    if (segment.state === 'open' && segment.bytes === 0) await unlistSegment(archive, segment);
+    if (segment.state === 'open' && segment.bytes === 0 && !isUnfinishedReplacement(segment))
+      await unlistSegment(archive, segment);
 }
 
 function depth(replacements: ReadonlyMap<string, FoundReplacement>, name: string): number {
@@ -309,28 +310,25 @@ async function isSound({ volume, object }: Found): Promise<boolean> {
   return sound;
 }
 
-/** Swaps in a sealed replacement. An unsealed or void one is removed. */
+/** Removes a replacement that the catalog does not know, since the replaced segment has all of its records. */
 async function settleReplacement(
   archive: OpenedArchive,
   { found: { volume, object }, replaced }: FoundReplacement,
   isDouble: boolean,
-): Promise<Segment | undefined> {
+): Promise<undefined> {
   const old = await archive.segmentRegistry.byName(replaced.name);
   // If the replaced segment could not be read, a sealed replacement may be all that is left of it, although it contains
   // records that were deleted later.
-  if (!volume.writable || (object.sealed && !old)) return undefined;
-  const isCurrent =
-    old?.state === 'sealed' && replaced.tombstoneBytes === (await archive.tombstones.bytes(replaced.name));
-  if (!object.sealed || !isCurrent) {
-    await volume.remove([object.name]);
-    // If another object has this name, the tombstones belong to that object.
-    if (!isDouble) await archive.tombstones.remove(object);
-    return undefined;
-  }
-  const listed = { volume: volume.name, name: object.name, collection: old!.collection };
-  const { number, sequence } = await listedSegment(archive, listed);
-  const fresh: Segment = { ...old!, ...listed, number, ...(sequence && { sequence }), bytes: 0, records: 0 };
-  return swapSegment(archive, await withNotedRoots(archive, fresh), old!);
+  if (!volume.writable || (object.sealed && !(old && (await isThere(archive, old))))) return;
+  await volume.remove([object.name]);
+  // If another object has this name, the tombstones belong to that object.
+  if (!isDouble) await archive.tombstones.remove(object);
+}
+
+/** Whether the object of a segment has the length that the catalog says. */
+async function isThere({ volumes }: OpenedArchive, { volume, name, bytes }: Segment): Promise<boolean> {
+  const [object] = await volumes.get(volume).stat([name]);
+  return object?.sealed === true && object.bytes >= bytes;
 }
 
 /**

@@ -15,7 +15,7 @@ import type { OpenedArchive } from '../opened-archive.ts';
 import { MemberBytes } from '../read/member-bytes.ts';
 import { removeDoubles } from '../segment/segment-double.ts';
 import { type Recoded, recodeSegment } from './segment-recode.ts';
-import { discardReplacement, settleReplacements, swapOrDiscard } from './segment-swap.ts';
+import { discardReplacement, finishSwaps, swapIn } from './segment-swap.ts';
 import { sealOpenSegments } from './volume-admin.ts';
 
 /** Among the levels 3 to 15, this level saves most of the possible bytes in little of the time. */
@@ -64,7 +64,7 @@ export async function recompressArchive(
   options: RecompressOptions = {},
 ): Promise<RecompressReport> {
   const report = emptyReport();
-  await archive.exclusive(() => settleReplacements(archive));
+  await archive.exclusive(() => finishSwaps(archive));
   await eachSegment(archive, report, options, async (sampled) => {
     const { dictionary, share } = await sampleSegment(archive, sampled);
     if (share > (options.worthwhileShare ?? WORTHWHILE_SHARE)) return hardlySmaller(sampled, share);
@@ -73,9 +73,9 @@ export async function recompressArchive(
     if (sampled.state === 'open') report.sealed++;
     const recoded = await recodeSegment(archive, segment, { dictionary, level: LEVEL, signal: options.signal });
     if (recoded.kind === 'refused') return { segment: segment.name, why: recoded.why, isDamaged: recoded.isDamaged };
-    const why = await archive.exclusive(() => swapIn(archive, segment, recoded, options));
+    const why = await archive.exclusive(() => swapUnlessChanged(archive, segment, recoded, options));
     if (why !== undefined) return { segment: segment.name, why };
-    count(report, segment, recoded.bytes, options);
+    count(report, segment, recoded.replacement.bytes, options);
     return undefined;
   });
   return report;
@@ -135,31 +135,30 @@ async function noteIfBlocked(archive: OpenedArchive, segment: Segment, report: R
 }
 
 /** Swaps in the replacement, or returns why not when the old segment has changed meanwhile. */
-async function swapIn(
+async function swapUnlessChanged(
   archive: OpenedArchive,
   old: Segment,
-  recoded: Extract<Recoded, { kind: 'written' }>,
+  { replacement, tombstoneBytes }: Extract<Recoded, { kind: 'written' }>,
   { worthwhileShare = WORTHWHILE_SHARE }: RecompressOptions,
 ): Promise<string | undefined> {
-  const { segmentRegistry, tombstones } = archive;
-  const now = await segmentRegistry.find(old.number);
-  const isDeletedFrom =
-    now?.deadBytes !== old.deadBytes || (await tombstones.bytes(old.name)) !== recoded.tombstoneBytes;
-  const isSame = now?.volume === old.volume && !isDeletedFrom && archive.snapshots.keeperOf(old) === undefined;
-  if (!now || !isSame || recoded.bytes > old.bytes * worthwhileShare) {
-    await discardReplacement(archive, recoded.segment);
-    return isSame ? 'it would hardly become smaller' : 'it was changed, moved or named by a snapshot meanwhile';
-  }
-  const doubledIn = await removeDoubles(archive, now).catch(async (error: unknown) => {
-    await discardReplacement(archive, recoded.segment).catch(() => {});
+  const why = await whyNot().catch(async (error: unknown) => {
+    await discardReplacement(archive, replacement.row).catch(() => {});
     throw error;
   });
-  if (doubledIn !== undefined) {
-    await discardReplacement(archive, recoded.segment);
-    return `another file of its name is in the volume ${doubledIn}`;
+  if (why === undefined) await swapIn(archive, replacement);
+  else await discardReplacement(archive, replacement.row);
+  return why;
+
+  async function whyNot(): Promise<string | undefined> {
+    const now = await archive.segmentRegistry.find(old.number);
+    const isDeletedFrom =
+      now?.deadBytes !== old.deadBytes || (await archive.tombstones.bytes(old.name)) !== tombstoneBytes;
+    if (now?.volume !== old.volume || isDeletedFrom || archive.snapshots.keeperOf(old) !== undefined)
+      return 'it was changed, moved or named by a snapshot meanwhile';
+    if (replacement.bytes > old.bytes * worthwhileShare) return 'it would hardly become smaller';
+    const doubledIn = await removeDoubles(archive, now);
+    return doubledIn === undefined ? undefined : `another file of its name is in the volume ${doubledIn}`;
   }
-  await swapOrDiscard(archive, recoded.segment, now);
-  return undefined;
 }
 
 /**

@@ -3,22 +3,19 @@
  * order, each in a member of its own. Only the archive's own warcinfo at the beginning is replaced by one that names
  * the replaced segment.
  *
- * The replacement is read back from the volume and compared before it is sealed. Once sealed, it is used in place of
- * the old segment (see segment-swap.ts). The old segment is sealed and never changes, so storing and reading continue
- * meanwhile. Other writers may produce bytes that are not whole records in their own members. A segment with such bytes
- * is left alone, so that they are not lost.
+ * The replacement is read back from the volume and compared before it is swapped in (see segment-swap.ts). The old
+ * segment is sealed and never changes, so storing and reading continue meanwhile. Other writers may produce bytes that
+ * are not whole records in their own members. A segment with such bytes is left alone, so that they are not lost.
  */
 import { PinakesError, RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
-import { type OpenSegment, Runs, runsOf } from '../../ledger/index.ts';
+import { isRunsRecord, type Replacement, type ReplacementWriter } from '../../ledger/index.ts';
 import { MemberEncoder, type ReadingRecord, readRecords } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { type Member, MemberBytes } from '../read/member-bytes.ts';
-import { noteRuns } from '../segment/replaced-runs.ts';
-import { isOwnBeginning, replacedFields } from '../segment/replacement.ts';
+import { isOwnBeginning, tombstonesField } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
-import { appendStreamed } from '../segment/streamed-append.ts';
-import { discardReplacement } from './segment-swap.ts';
+import { beginReplacement, discardReplacement } from './segment-swap.ts';
 
 const DAMAGED = 'a record in it is damaged; `pinakes verify` names it';
 
@@ -33,8 +30,7 @@ export type Recoded =
   | { readonly kind: 'refused'; readonly why: string; readonly isDamaged?: boolean }
   | {
       readonly kind: 'written';
-      readonly segment: Segment;
-      readonly bytes: number;
+      readonly replacement: Replacement;
       /**
        * Length of the old segment's tombstones. If they have grown since, the replacement still contains deleted
        * records.
@@ -47,51 +43,51 @@ export async function recodeSegment(
   segment: Segment,
   options: RecodeOptions,
 ): Promise<Recoded> {
-  const { segmentWriter, collections, volumes } = archive;
+  const { collections, tombstones } = archive;
   const kind = kindOfSegment(segment, await collections.name(segment.collection), options.dictionary, 'zstd');
-  const tombstoneBytes = await archive.tombstones.bytes(segment.name);
+  const tombstoneBytes = await tombstones.bytes(segment.name);
   if (tombstoneBytes > 0 || segment.deadBytes > 0) return { kind: 'refused', why: 'it holds deleted records' };
-  const open = await segmentWriter.begin(kind, [], replacedFields({ name: segment.name, tombstoneBytes }));
-  const recode = new Recode(archive, segment, open, options);
+  const noted = tombstonesField(tombstoneBytes);
+  const writer = await archive.exclusive(() => beginReplacement(archive, segment, kind, [noted]));
+  const discard = () => archive.exclusive(() => discardReplacement(archive, writer.row));
+  const recode = new Recode(archive, segment, writer, options);
   try {
     const why = await recode.write();
     if (why !== undefined) {
-      await discardReplacement(archive, open.segment);
+      writer.abandon();
+      await discard();
       return { kind: 'refused', why, isDamaged: why === DAMAGED };
     }
-    await recode.readBack();
-    const fresh = await noteRuns(archive, { ...open.segment, bytes: 0, records: 0 }, recode.runs);
-    await volumes.get(kind.volume).seal(fresh.name);
-    return { kind: 'written', segment: fresh, bytes: open.position, tombstoneBytes };
+    const replacement = await writer.finish();
+    await recode.readBack(replacement.bytes);
+    return { kind: 'written', replacement, tombstoneBytes };
   } catch (error) {
-    await discardReplacement(archive, open.segment).catch(() => {});
+    await discard().catch(() => {});
     throw error;
   }
 }
 
 class Recode {
-  readonly runs = new Runs();
   readonly #archive: OpenedArchive;
   readonly #segment: Segment;
-  readonly #open: OpenSegment;
+  readonly #writer: ReplacementWriter;
   readonly #options: RecodeOptions;
   /** Digest of all bytes that the members decode to. */
   readonly #digest = new RunningDigest('sha256');
 
-  constructor(archive: OpenedArchive, segment: Segment, open: OpenSegment, options: RecodeOptions) {
+  constructor(archive: OpenedArchive, segment: Segment, writer: ReplacementWriter, options: RecodeOptions) {
     this.#archive = archive;
     this.#segment = segment;
-    this.#open = open;
+    this.#writer = writer;
     this.#options = options;
   }
 
   /** Writes the replacement. Returns why that is not possible, or undefined when it is written. */
   async write(): Promise<string | undefined> {
-    const { segmentWriter, volumes, access } = this.#archive;
+    const { volumes, access } = this.#archive;
     const volume = volumes.get(this.#segment.volume);
     const dictionary = await access.dictionaryOf(this.#segment.number);
     using source = new MemberBytes(volume, this.#segment.name, dictionary);
-    const before = await runsOf(this.#archive.catalog, this.#segment);
     const encoder = new MemberEncoder({ coding: 'zstd', ...this.#options });
     let end = 0;
     try {
@@ -104,31 +100,28 @@ class Recode {
         // With a new checksum, a damaged record would look sound.
         if (record.damage.length > 0) return DAMAGED;
         if (isOwn) continue;
-        this.runs.add(before, { from: offset, offset: this.#open.position, bytes: length, isAnew: true });
-        await this.#encode(encoder, source, { offset, length });
-        if (segmentWriter.isFull(this.#open)) await segmentWriter.flush(this.#open);
+        await this.#writer.put(this.#segment, offset, await this.#encode(encoder, source, { offset, length }));
       }
       if (end !== this.#segment.bytes) return 'it has bytes after its last record';
-      await segmentWriter.flush(this.#open);
-      await volume.sync([this.#open.segment.name]);
       return undefined;
     } finally {
       encoder.close();
     }
   }
 
-  async #encode(encoder: MemberEncoder, source: MemberBytes, member: Member): Promise<void> {
-    const { segmentWriter } = this.#archive;
+  async #encode(
+    encoder: MemberEncoder,
+    source: MemberBytes,
+    member: Member,
+  ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
     const whole = await source.whole(member);
     if (whole) {
       this.#digest.update(whole);
-      segmentWriter.append(this.#open, encoder.encode([whole]));
-      return;
+      return encoder.encode([whole]);
     }
     let length = 0;
     for await (const piece of source.pieces(member)) length += piece.length;
-    const pieces = this.#hashed(source.pieces(member));
-    await appendStreamed(segmentWriter, this.#open, encoder, { length, pieces });
+    return encoder.encodeStream(this.#hashed(source.pieces(member)), length);
   }
 
   async *#hashed(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -139,29 +132,25 @@ class Recode {
   }
 
   /** Compares the bytes that the written members decode to, record by record. */
-  async readBack(): Promise<void> {
+  async readBack(bytes: number): Promise<void> {
     const { dictionary } = this.#options;
-    const { name, volume: volumeName } = this.#open.segment;
-    const volume = this.#archive.volumes.get(volumeName);
-    using source = new MemberBytes(volume, name, dictionary);
+    const { row } = this.#writer;
+    using source = new MemberBytes(this.#archive.volumes.get(row.volume), row.name, dictionary);
     const digest = new RunningDigest('sha256');
-    let isFirst = true;
-    for await (const { record } of this.#records({ ...this.#open.segment, bytes: this.#open.position }, undefined)) {
+    for await (const { record, isOwn } of this.#records({ ...row, bytes }, undefined)) {
       const { length } = record.tail!;
-      if (!isFirst && length !== undefined) {
-        const member = { offset: record.head.offset, length };
-        const whole = await source.whole(member);
-        if (whole) digest.update(whole);
-        else for await (const piece of source.pieces(member)) digest.update(piece);
-      }
-      isFirst = false;
+      if (isOwn || length === undefined) continue;
+      const member = { offset: record.head.offset, length };
+      const whole = await source.whole(member);
+      if (whole) digest.update(whole);
+      else for await (const piece of source.pieces(member)) digest.update(piece);
     }
     if (toHex(digest.finish().bytes) === toHex(this.#digest.finish().bytes)) return;
     const detail = 'what was written does not read back as it was';
-    throw new PinakesError('VOLUME_IO', { where: `volume ${volumeName}: ${name}`, detail });
+    throw new PinakesError('VOLUME_IO', { where: `volume ${row.volume}: ${row.name}`, detail });
   }
 
-  /** Every record, read to its end, and whether it is the archive's own first record. */
+  /** Every record, read to its end, and whether the archive wrote it about the segment itself. */
   async *#records(
     segment: Segment,
     dictionary: Uint8Array | undefined,
@@ -175,7 +164,7 @@ class Recode {
     });
     let isFirst = true;
     for await (const record of records) {
-      const isOwn = isFirst && (await isOwnBeginning(record, name));
+      const isOwn = (isFirst && (await isOwnBeginning(record, name))) || isRunsRecord(record.head);
       for await (const _ of record.body());
       isFirst = false;
       yield { record, isOwn };

@@ -3,19 +3,16 @@
  * referents in other revisits. Everything else is copied byte for byte and in the same order, whole runs at a time
  * (I4).
  *
- * The replacement names the replaced segment in its warcinfo. Sealing it decides which segment is used: after an
- * interruption before the sealing, the old segment stays in use. After a later interruption, the next opening finishes
- * the swap (see segment-swap.ts).
+ * The replacement counts for nothing before its swap begins (see segment-swap.ts).
  */
 import { basename } from 'node:path';
 import { assert, EMPTY, type Finding, PinakesError, parseDigest } from '../../base/index.ts';
 import type { BlockKey, Segment } from '../../catalog/index.ts';
-import { CAPTURE_ID_FIELD, type OpenSegment, Runs, runsOf } from '../../ledger/index.ts';
+import { CAPTURE_ID_FIELD, isRunsRecord, type Replacement, type ReplacementWriter } from '../../ledger/index.ts';
 import {
   BlockScanner,
   fieldsOf,
   headBytes,
-  MemberEncoder,
   RECORD_TRAILER,
   type ReadingRecord,
   type RecordHead,
@@ -28,23 +25,18 @@ import type { OpenedArchive } from '../opened-archive.ts';
 import { isCaptureType, visitOf } from '../read/concurrent-records.ts';
 import { fullRecord, isHttpType, messageBlock, promotedHttpHead } from '../revisit/promoted.ts';
 import { repointed } from '../revisit/repointed.ts';
-import { noteRuns } from '../segment/replaced-runs.ts';
-import { isOwnBeginning, replacedFields } from '../segment/replacement.ts';
+import { isOwnBeginning, tombstonesField } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
-import { appendStreamed } from '../segment/streamed-append.ts';
 import type { RewritePlan } from './compaction-plan.ts';
-import { discardReplacement } from './segment-swap.ts';
+import { beginReplacement, discardReplacement } from './segment-swap.ts';
 
-/** A segment that was written anew and sealed, and that is not swapped in yet. */
-export type Replacement = {
-  readonly segment: Segment;
+export type Rewritten = {
+  readonly replacement: Replacement;
   /** Deleted records that stayed: their old offsets and their new ones. */
   readonly keptDead: ReadonlyMap<number, number>;
 };
 
-const COPY_BYTES = 4 * 1024 * 1024;
-
-export function rewriteSegment(archive: OpenedArchive, segment: Segment, plan: RewritePlan): Promise<Replacement> {
+export function rewriteSegment(archive: OpenedArchive, segment: Segment, plan: RewritePlan): Promise<Rewritten> {
   return new Rewrite(archive, segment, plan).run();
 }
 
@@ -53,9 +45,6 @@ class Rewrite {
   readonly #segment: Segment;
   readonly #plan: RewritePlan;
   readonly #keptDead = new Map<number, number>();
-  readonly #runs = new Runs();
-  /** The runs of the segment that is replaced. */
-  #before = new Runs();
   /**
    * Ids and visits of deleted captures. A request or metadata record is removed with them when it names one of these
    * ids, when a deleted capture names its id, or when its visit has no remaining capture.
@@ -65,9 +54,6 @@ class Rewrite {
   readonly #deadVisits = new Set<string>();
   /** Whether the archive itself began the segment. Undefined until the first record is read. */
   #isOurs: boolean | undefined;
-  #runFrom = -1;
-  #runTo = -1;
-  #runRecords = 0;
 
   constructor(archive: OpenedArchive, segment: Segment, plan: RewritePlan) {
     this.#archive = archive;
@@ -75,38 +61,39 @@ class Rewrite {
     this.#plan = plan;
   }
 
-  async run(): Promise<Replacement> {
+  async run(): Promise<Rewritten> {
     await this.#findConcurrent();
-    this.#before = await runsOf(this.#archive.catalog, this.#segment);
-    const { segmentWriter, volumes, collections, access } = this.#archive;
-    const dictionary = await access.dictionaryOf(this.#segment.number);
-    const kind = kindOfSegment(this.#segment, await collections.name(this.#segment.collection), dictionary);
-    const tombstoneBytes = await this.#archive.tombstones.bytes(this.#segment.name);
-    const open = await segmentWriter.begin(kind, [], replacedFields({ name: this.#segment.name, tombstoneBytes }));
-    const encoder = new MemberEncoder(kind);
+    const { collections, access, tombstones } = this.#archive;
+    const { name, number, collection } = this.#segment;
+    const dictionary = await access.dictionaryOf(number);
+    const kind = kindOfSegment(this.#segment, await collections.name(collection), dictionary);
+    const noted = tombstonesField(await tombstones.bytes(name));
+    const writer = await beginReplacement(this.#archive, this.#segment, kind, [noted]);
     try {
       let isFirst = true;
       for await (const record of this.#records()) {
-        const isOurs = isFirst && (await isOwnBeginning(record, this.#segment.name));
+        const isOurs = isFirst && (await isOwnBeginning(record, name));
         isFirst = false;
-        await this.#place(open, encoder, record, isOurs);
+        await this.#place(writer, record, isOurs || isRunsRecord(record.head));
       }
-      await this.#endRun(open);
-      await segmentWriter.flush(open);
-      const volume = volumes.get(kind.volume);
-      await volume.sync([open.segment.name]);
-      const row: Segment = { ...open.segment, bytes: 0, records: 0 };
-      const dead = [...this.#keptDead].map(([from, offset]) => ({ ...this.#plan.keepDead.get(from)!, offset }));
-      if (dead.length > 0) await this.#archive.tombstones.add(row, dead);
-      const fresh = await noteRuns(this.#archive, row, this.#runs);
-      await volume.seal(open.segment.name);
-      return { segment: fresh, keptDead: this.#keptDead };
+      await this.#keepTombstones(writer.row);
+      return { replacement: await writer.finish(), keptDead: this.#keptDead };
     } catch (error) {
-      await discardReplacement(this.#archive, open.segment).catch(() => {});
+      writer.abandon();
+      await discardReplacement(this.#archive, writer.row).catch(() => {});
       throw error;
-    } finally {
-      encoder.close();
     }
+  }
+
+  /** Deleted records that an older program noted beside the segment stay deleted if the catalog is made again. */
+  async #keepTombstones(row: Segment): Promise<void> {
+    if (this.#keptDead.size === 0) return;
+    const noted = await this.#archive.tombstones.list(this.#segment);
+    const kept = noted.flatMap(({ offset: from, block }) => {
+      const offset = this.#keptDead.get(from);
+      return offset === undefined ? [] : [{ offset, block }];
+    });
+    if (kept.length > 0) await this.#archive.tombstones.add(row, kept);
   }
 
   async *#records(): AsyncGenerator<ReadingRecord> {
@@ -174,38 +161,26 @@ class Rewrite {
     return head.targetUri !== undefined && this.#deadVisits.has(visitOf(head));
   }
 
-  async #place(
-    open: OpenSegment,
-    encoder: MemberEncoder,
-    record: ReadingRecord,
-    isOwnWarcinfo: boolean,
-  ): Promise<void> {
+  /** `isOwn`: the archive wrote the record about the segment itself. The replacement has its own. */
+  async #place(writer: ReplacementWriter, record: ReadingRecord, isOwn: boolean): Promise<void> {
     const { head } = record;
     const { offset } = head;
     const promotion = this.#plan.promote.get(offset);
     const referent = this.#plan.repoint.get(offset);
-    if (isOwnWarcinfo || this.#plan.drop.has(offset) || this.#isConcurrent(head)) {
+    if (isOwn || this.#plan.drop.has(offset) || this.#isConcurrent(head)) {
       await drain(record);
-      await this.#endRun(open);
       return;
     }
     if (promotion) {
-      await this.#endRun(open);
-      this.#runs.add(this.#before, { from: offset, offset: open.position, bytes: 1, isAnew: true });
-      await this.#promote(open, encoder, record, promotion);
+      await this.#promote(writer, record, promotion);
       return;
     }
     if (referent) {
-      await this.#endRun(open);
-      this.#runs.add(this.#before, { from: offset, offset: open.position, bytes: 1, isAnew: true });
       const block = await record.bytes(16 * 1024 * 1024);
       this.#refuseDamaged(record.damage);
-      const parts = [
-        headBytes(repointed(head, referent, this.#archive.newId()), soundVersion(head)),
-        block,
-        RECORD_TRAILER,
-      ];
-      this.#archive.segmentWriter.append(open, encoder.encode(parts));
+      const fields = repointed(head, referent, this.#archive.newId());
+      const member = writer.encode([headBytes(fields, soundVersion(head)), block, RECORD_TRAILER]);
+      await writer.put(this.#segment, offset, member);
       return;
     }
     await drain(record);
@@ -215,36 +190,13 @@ class Rewrite {
       const detail = 'it shares a compressed member, or is of another compression than the file';
       throw new PinakesError('RECORD_DAMAGED', { where: `${this.#segment.name}:${offset}`, detail });
     }
-    if (this.#runTo !== offset) await this.#endRun(open);
-    if (this.#runFrom < 0) this.#runFrom = offset;
-    const at = open.position + offset - this.#runFrom;
-    if (this.#plan.keepDead.has(offset)) this.#keptDead.set(offset, at);
-    this.#runs.add(this.#before, { from: offset, offset: at, bytes: length, isAnew: false });
-    this.#runTo = offset + length;
-    this.#runRecords++;
-  }
-
-  async #endRun(open: OpenSegment): Promise<void> {
-    if (this.#runFrom < 0) return;
-    const { segmentWriter, volumes } = this.#archive;
-    const volume = volumes.get(this.#segment.volume);
-    for (let at = this.#runFrom; at < this.#runTo; ) {
-      const length = Math.min(COPY_BYTES, this.#runTo - at);
-      const [bytes] = await volume.read([{ name: this.#segment.name, offset: at, length }]);
-      assert(bytes!.length === length, `${this.#segment.name} is shorter than its records`);
-      segmentWriter.append(open, bytes!, 0);
-      if (segmentWriter.isFull(open)) await segmentWriter.flush(open);
-      at += length;
-    }
-    open.records += this.#runRecords;
-    this.#runFrom = -1;
-    this.#runTo = -1;
-    this.#runRecords = 0;
+    const to = await writer.copy(this.#segment, offset, length);
+    if (this.#plan.keepDead.has(offset)) this.#keptDead.set(offset, to);
   }
 
   /** Writes a revisit anew as a full record: its own head with the payload of the former holder. */
-  async #promote(open: OpenSegment, encoder: MemberEncoder, record: ReadingRecord, key: BlockKey): Promise<void> {
-    const { catalog, access, segmentWriter, newId } = this.#archive;
+  async #promote(writer: ReplacementWriter, record: ReadingRecord, key: BlockKey): Promise<void> {
+    const { catalog, access, newId } = this.#archive;
     const scanner = new BlockScanner(record.head, {});
     for await (const piece of record.body()) scanner.push(piece);
     this.#refuseDamaged(record.damage);
@@ -262,9 +214,8 @@ class Rewrite {
     // with other tools.
     const promoted = parseDigest(words) ? { ...full, payloadDigest: words } : full;
     const content = messageBlock(message, holder.payload, block.size);
-    const start = headBytes(fieldsOf(promoted, content.length));
-    const { length } = await appendStreamed(segmentWriter, open, encoder, recordStream(start, content));
-    assert(length > 0, 'a promoted record takes some bytes');
+    const { pieces, length } = recordStream(headBytes(fieldsOf(promoted, content.length)), content);
+    await writer.put(this.#segment, head.offset, writer.encodeStream(pieces, length));
   }
 }
 

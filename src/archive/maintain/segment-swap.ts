@@ -1,241 +1,256 @@
 /**
- * Swaps a replacement in: a segment that was written anew takes the place of the segment that it replaces. The catalog
- * gets the new places of all captures, and of all contents that the old segment held. Then the old segment is removed.
+ * Replaces segments as ledger/replacement/swap.ts describes, with what the archive knows besides: its registry, notes
+ * about places, files of tombstones of older archives.
  *
- * The swap reads the replacement from its bytes, so that the catalog describes what is really there. An interrupted
- * swap can be run again, and then does the remaining work. The note with the two names stays until the old segment is
- * gone. The next opening of the archive, the next deletion or the next compaction finishes the swap before anything
- * else.
+ * The lock of an embedded catalog is what makes this process the only one that replaces segments. The compaction lease
+ * is taken for each step all the same: rows under it are told apart from those of writers, and what a killed process
+ * left under it is not entered by healing.
  *
- * ```
- *   note  adopting:<name of the replacement>     name of the segment that it replaces
- * ```
+ * An older program noted a swap differently (old-lineage.ts). The swap that it left is given the notes of the ledger,
+ * and finished.
  */
+import { hostname } from 'node:os';
 import { assert, type Finding, PinakesError } from '../../base/index.ts';
-import type { BlockKey, Capture, CatalogView, DeadRecord, Place, Segment } from '../../catalog/index.ts';
-import { countersOf, findCapturesOf, namedContent, type RecordFacts, RUNS_NOTE } from '../../ledger/index.ts';
-import { ifGiven } from '../damage.ts';
+import type { Segment } from '../../catalog/index.ts';
+import {
+  compactionLease,
+  type Followers,
+  HeldLease,
+  type PlacedFacts,
+  pendingRemovals,
+  pendingSwaps,
+  REPLACED_NOTE,
+  type Replacement,
+  ReplacementWriter,
+  RUNS_NOTE,
+  Runs,
+  refusalOf,
+  type SegmentKind,
+  SWAPPING_NOTE,
+  Swaps,
+} from '../../ledger/index.ts';
+import type { Field } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
-import type { CatalogDraft } from '../revisit/catalog-draft.ts';
 import { formatClues, unresolvedNote, unresolvedNotesOf } from '../revisit/revisit-clues.ts';
-import { deletedOffsets } from '../segment/deleted-records.ts';
 import { OddCounter, oddNote } from '../segment/odd-records.ts';
-import { readReplaced } from '../segment/replacement.ts';
+import { oldNotesOf, readOldMoves, SWAP_NOTE } from '../segment/old-lineage.ts';
 import { appliedNote } from '../segment/tombstones.ts';
 import { recordsOf } from '../write/cataloguing.ts';
 
-const SWAP_NOTE = 'adopting:';
-
-const BATCH_RECORDS = 1000;
-
-/** Swaps in a sealed replacement. Returns it as the catalog has it afterwards. */
-export async function swapSegment(archive: OpenedArchive, replacement: Segment, replaced: Segment): Promise<Segment> {
-  const { catalog, segmentRegistry, volumes, tombstones } = archive;
-  const { name, volume } = replacement;
-  const [info] = await volumes.get(volume).stat([name]);
-  if (!info) throw new PinakesError('OBJECT_MISSING', { where: `volume ${volume}, object ${name}` });
-  assert(info.sealed, 'a segment is sealed before it takes the place of another');
-  const swap: Swap = {
-    replaced,
-    dead: new Map((await tombstones.list(replacement)).map(({ offset, block }) => [offset, block])),
-    replacedDead: await deletedOffsets(archive, replaced),
-  };
-  let current: Segment = { ...replacement, state: 'sealed', bytes: info.bytes, records: 0, deadBytes: 0 };
-  await catalog.write({ putSegments: [current], putNotes: { [SWAP_NOTE + name]: replaced.name } });
-  segmentRegistry.put(current);
-  let group: RecordFacts[] = [];
-  const odd = new OddCounter();
-  const commit = async () => {
-    current = await swapGroup(archive, current, swap, group);
-    group = [];
-  };
-  const reading = { onFinding: (finding: Finding) => archive.report(finding) };
-  for await (const facts of recordsOf(archive, current, 0, current.bytes, reading)) {
-    group.push(facts);
-    odd.add(facts);
-    if (group.length >= BATCH_RECORDS) await commit();
-  }
-  await commit();
-  await catalog.write({
-    removeSegments: [replaced.number],
-    putSegments: [current],
-    putNotes: { ...(await tombstones.appliedNotes(name)), ...odd.notes(current.number) },
-    // The notes of captures that stayed have moved with them.
-    removeNotes: [
-      ...Object.keys(await catalog.notes(unresolvedNotesOf(replaced.number))),
-      oddNote(replaced.number),
-      RUNS_NOTE + replaced.name,
-    ],
-    durable: true,
-  });
-  segmentRegistry.put(current);
-  segmentRegistry.forget(replaced.number);
-  countersOf(catalog).note('removedSegments', replaced.name);
-  await removeReplaced(archive, current, replaced.name);
-  return current;
-}
-
-/** The swaps that were begun and not finished: the name of each replacement with that of the segment it replaces. */
-export async function pendingSwaps(catalog: Pick<CatalogView, 'notes'>): Promise<Map<string, string>> {
-  const notes = Object.entries(await catalog.notes(SWAP_NOTE));
-  return new Map(notes.map(([note, replaced]) => [note.slice(SWAP_NOTE.length), replaced]));
-}
-
-/** Finishes the swaps that were begun and not finished. */
-export async function finishSwaps(archive: OpenedArchive): Promise<void> {
-  const { catalog, segmentRegistry, volumes } = archive;
-  for (const [name, replacedName] of await pendingSwaps(catalog)) {
-    const replacement = await segmentRegistry.byName(name);
-    // While its volume is missing, the swap waits for it. Nothing can be deleted from the segment meanwhile.
-    if (replacement && volumes.failureOf(replacement.volume)) continue;
-    const replaced = await segmentRegistry.byName(replacedName);
-    if (replacement && replaced) await swapSegment(archive, replacement, replaced);
-    else if (replacement) await removeReplaced(archive, replacement, replacedName);
-    else await catalog.write({ removeNotes: [SWAP_NOTE + name] });
-  }
-}
-
-/** Finishes interrupted swaps, and removes replacements whose swap never began. */
-export async function settleReplacements(archive: OpenedArchive): Promise<void> {
-  await finishSwaps(archive);
-  const { segmentRegistry } = archive;
-  for (const volume of archive.volumes.writable()) {
-    for (const { name } of await volume.list()) {
-      if (!/\.warc(\.gz|\.zst)?$/.test(name) || (await segmentRegistry.byName(name))) continue;
-      // A file that the disk cannot read now is settled at a later opening.
-      const replaced = await ifGiven(readReplaced(volume, name));
-      if (replaced && (await segmentRegistry.byName(replaced.name)))
-        await discardReplacement(archive, { volume: volume.name, name });
-    }
-  }
-}
-
-/** Removes a replacement that was not swapped in. */
-export async function discardReplacement(
-  { volumes, tombstones }: OpenedArchive,
-  replacement: Pick<Segment, 'volume' | 'name'>,
-): Promise<void> {
-  await volumes.get(replacement.volume).remove([replacement.name]);
-  await tombstones.remove(replacement);
-}
-
-/** Swaps in a replacement, or discards it when the swap fails before the catalog knows the replacement. */
-export async function swapOrDiscard(archive: OpenedArchive, replacement: Segment, replaced: Segment): Promise<Segment> {
-  try {
-    return await swapSegment(archive, replacement, replaced);
-  } catch (error) {
-    // If the catalog knows the replacement, its swap is finished before the next change instead.
-    if (!(await archive.segmentRegistry.find(replacement.number)))
-      await discardReplacement(archive, replacement).catch(() => {});
-    throw error;
-  }
-}
-
-/** Removes the bytes of the old segment, which the catalog no longer has, and then the note about them. */
-async function removeReplaced(archive: OpenedArchive, replacement: Segment, replacedName: string): Promise<void> {
-  await archive.volumes.get(replacement.volume).remove([replacedName]);
-  await archive.tombstones.remove({ name: replacedName });
-  const applied = archive.volumes.settings().map(({ name }) => appliedNote(name, replacedName));
-  await archive.catalog.write({ removeNotes: [SWAP_NOTE + replacement.name, ...applied] });
-}
-
-type Swap = {
-  readonly replaced: Segment;
-  /** Deleted records that the replacement still has, with their contents. */
-  readonly dead: ReadonlyMap<number, BlockKey | undefined>;
-  /** Offsets of the deleted records of the old segment. */
-  readonly replacedDead: ReadonlySet<number>;
-};
-
-async function swapGroup(
+/** Lists and begins a segment that replaces another one. What it replaces is sealed. */
+export async function beginReplacement(
   archive: OpenedArchive,
-  segment: Segment,
-  { replaced, dead, replacedDead }: Swap,
-  group: readonly RecordFacts[],
-): Promise<Segment> {
-  const draft = archive.newDraft();
-  const captures = group.filter((facts) => facts.kind !== undefined);
-  const found = await findCapturesOf(archive.catalog, captures);
-  await draft.load([
-    ...[...new Set(found)].flat().flatMap((capture) => (capture.block ? [capture.block.digest] : [])),
-    ...captures.flatMap((facts) => dead.get(facts.offset)?.digest ?? []),
-  ]);
-  let deadBytes = segment.deadBytes;
-  const gone: (DeadRecord & { segment: number })[] = [];
-  const inReplaced = capturesIn(replaced, segment.collection, found);
-  for (const [index, facts] of captures.entries()) {
-    const place = { segment: segment.number, offset: facts.offset, length: facts.length! };
-    if (!dead.has(facts.offset)) {
-      const known = inReplaced.get(identityOf(facts))?.pop();
-      if (known) moveCapture(draft, known, facts, place);
-      else if (!found[index]!.some((capture) => isAt(capture, place))) {
-        // It was deleted after the replacement was written.
-        gone.push({ ...place, block: namedContent(facts, archive.fingerprint) });
-        deadBytes += place.length;
-      }
-      continue;
-    }
-    deadBytes += place.length;
-    const key = dead.get(facts.offset);
-    const block = facts.type === 'revisit' || !key ? undefined : draft.block(key);
-    // Any of several deleted records with one content may become its holder. A live holder is never replaced by them.
-    if (block?.holder.segment === replaced.number && replacedDead.has(block.holder.offset))
-      draft.moveHolder(block.key, place);
-  }
-  const next: Segment = { ...segment, records: segment.records + group.length, deadBytes };
-  draft.putSegment(next);
-  if (gone.length > 0) await archive.commitGroup({ dead: gone });
-  await archive.catalog.write(draft.batch());
-  return next;
+  replaced: Segment,
+  kind: SegmentKind,
+  fields: readonly Field[],
+): Promise<ReplacementWriter> {
+  return withLease(archive, replaced.volume, async ({ lease }) => {
+    const { catalog, stores, clock, newId } = archive;
+    const writer = archive.newWriter(lease);
+    const written = await ReplacementWriter.begin({ catalog, stores, writer, clock, newId }, [replaced], kind, fields);
+    archive.segmentRegistry.replacing.add(written.row.number);
+    return written;
+  });
 }
 
-function isAt({ place }: Capture, { segment, offset }: Place): boolean {
-  return place.segment === segment && place.offset === offset;
+/** Swaps a replacement in, and removes the replaced segment. Returns the row of the replacement. */
+export async function swapIn(archive: OpenedArchive, replacement: Replacement): Promise<Segment> {
+  const { segmentRegistry, catalog } = archive;
+  const { row, bytes, records, runs, replaced } = replacement;
+  const [old] = replaced;
+  assert(old && replaced.length === 1, 'the archive replaces segments one by one');
+  return withLease(archive, row.volume, async (held) => {
+    const swaps = swapsOf(archive, row.volume, held);
+    try {
+      await enterTombstones(archive, old);
+      // Readers find the replacement as soon as the first capture is moved to it.
+      segmentRegistry.put({ ...row, state: 'sealed', bytes, records, roots: runs.roots });
+      const swapped = await swaps.swap(replacement);
+      assert(swapped, 'nothing that the plan relied on has changed');
+      await refresh(archive, [row, old]);
+    } catch (error) {
+      await giveUp(archive, swaps, row, old).catch(() => {});
+      throw error;
+    } finally {
+      segmentRegistry.replacing.delete(row.number);
+    }
+    await swaps.removeReplaced();
+    return (await catalog.segment(row.number))!;
+  });
+}
+
+/** After a failure: a swap that began is finished before the next change, and any other replacement is discarded. */
+async function giveUp(archive: OpenedArchive, swaps: Swaps, row: Segment, old: Segment): Promise<void> {
+  if ((await archive.catalog.segment(row.number))?.state === 'open') await swaps.discard(row).catch(() => {});
+  await refresh(archive, [row, old]);
+}
+
+/** Removes a replacement that is not swapped in. */
+export async function discardReplacement(archive: OpenedArchive, row: Segment): Promise<void> {
+  archive.segmentRegistry.replacing.delete(row.number);
+  await withLease(archive, row.volume, (held) => swapsOf(archive, row.volume, held).discard(row));
 }
 
 /**
- * The captures of the old segment, by identity. A record that is in the segment twice has two captures, the later one
- * first.
+ * Finishes the swaps that began, removes what was replaced, and removes replacements whose swap never began. While a
+ * volume is missing, its swaps wait for it.
  */
-function capturesIn(
-  replaced: Segment,
-  collection: number,
-  found: readonly (readonly Capture[])[],
-): Map<string, Capture[]> {
-  const byIdentity = new Map<string, Capture[]>();
-  for (const captures of found) {
-    const [first] = captures;
-    if (!first || byIdentity.has(identityOf(first))) continue;
-    const own = captures.filter(
-      (capture) => capture.place.segment === replaced.number && capture.collection === collection,
-    );
-    byIdentity.set(identityOf(first), own.reverse());
+export async function finishSwaps(archive: OpenedArchive): Promise<void> {
+  const { catalog, segmentRegistry, volumes } = archive;
+  await takeOverOldSwaps(archive);
+  const names = await volumesToSettle(archive);
+  for (const { name } of volumes.writable()) {
+    if (!names.has(name)) continue;
+    await withLease(archive, name, async (held) => {
+      const swaps = swapsOf(archive, name, held);
+      await swaps.finishSwaps();
+      await swaps.removeReplaced();
+      await swaps.discardUnfinished(segmentRegistry.replacing);
+    });
   }
-  return byIdentity;
+  if (names.size > 0) segmentRegistry.load(await catalog.segments());
 }
 
-function identityOf({
-  urlKey,
-  time,
-  hash,
-}: Pick<Capture, 'urlKey' | 'hash'> & { time: Capture['time'] | undefined }): string {
-  return `${hash} ${time} ${urlKey}`;
+/** The volumes in which a swap, a removal or a replacement was not finished. */
+async function volumesToSettle({ catalog, segmentRegistry }: OpenedArchive): Promise<Set<string>> {
+  const names = new Set<string>();
+  for (const name of (await pendingSwaps(catalog)).keys()) {
+    const row = await catalog.segmentByName(name);
+    if (row) names.add(row.volume);
+  }
+  for (const { volume } of (await pendingRemovals(catalog)).values()) names.add(volume);
+  for (const row of await segmentRegistry.all())
+    if (isUnfinishedReplacement(row) && !segmentRegistry.replacing.has(row.number)) names.add(row.volume);
+  return names;
 }
 
-function moveCapture(draft: CatalogDraft, known: Capture, facts: RecordFacts, place: Place): void {
-  const isPromoted = known.kind === 'revisit' && facts.type !== 'revisit';
-  draft.moveCapture(known, {
-    ...known,
-    place,
-    kind: facts.kind!,
-    ...(isPromoted && { status: facts.status, mime: facts.mime }),
+/** Whether the row is of a replacement whose swap has not begun. Nothing of it is in the catalog. */
+export function isUnfinishedReplacement({ state, lease, volume }: Segment): boolean {
+  return state === 'open' && lease?.name === compactionLease(volume);
+}
+
+async function withLease<Answer>(
+  archive: OpenedArchive,
+  volume: string,
+  work: (held: HeldLease) => Promise<Answer>,
+): Promise<Answer> {
+  const { catalog, newId } = archive;
+  const held = await HeldLease.take(catalog, compactionLease(volume), `${hostname()}, ${newId()}`);
+  if (!held) throw new PinakesError('ARCHIVE_BUSY', { detail: `the volume ${volume} is being compacted` });
+  try {
+    return await work(held);
+  } finally {
+    await held.end();
+  }
+}
+
+function swapsOf(archive: OpenedArchive, volume: string, { lease }: HeldLease): Swaps {
+  const { catalog, stores, clock, tombstones, volumes } = archive;
+  let odd = new OddCounter();
+  return new Swaps({
+    catalog,
+    stores,
+    volume,
+    lease,
+    clock,
+    // Readers are in this process, and read on in the replacement.
+    graceMs: 0,
+    async *read(segment, from, to) {
+      if (from === 0) odd = new OddCounter();
+      for await (const facts of placedRecords(archive, segment, from, to)) {
+        odd.add(facts);
+        yield facts;
+      }
+    },
+    followers,
+    atEnd: async (replacement, replaced) => {
+      const names = volumes.settings().map(({ name }) => name);
+      const removeNotes: string[] = [];
+      for (const { name, number } of replaced) {
+        removeNotes.push(oddNote(number), ...names.map((other) => appliedNote(other, name)));
+        // Those of captures that stay have moved with them.
+        removeNotes.push(...Object.keys(await catalog.notes(unresolvedNotesOf(number))));
+      }
+      const applied = await tombstones.appliedNotes(replacement.name);
+      return { putNotes: { ...applied, ...odd.notes(replacement.number) }, removeNotes };
+    },
+    onRemoved: (name) => tombstones.remove({ name }),
   });
-  if (known.kind === 'revisit' && !known.block) {
-    draft.removeNote(unresolvedNote(known.place));
-    draft.putNote(unresolvedNote(place), formatClues(facts));
+}
+
+/** The notes about revisits without a known content, which have the places of the revisits. */
+const followers: Followers = async (moves) => {
+  const unresolved = moves.filter(({ to }) => to.kind === 'revisit' && !to.block);
+  return {
+    removeNotes: unresolved.map(({ from }) => unresolvedNote(from.place)),
+    putNotes: Object.fromEntries(unresolved.map(({ to, facts }) => [unresolvedNote(to.place), formatClues(facts)])),
+  };
+};
+
+async function* placedRecords(
+  archive: OpenedArchive,
+  segment: Segment,
+  from: number,
+  to: number,
+): AsyncGenerator<PlacedFacts> {
+  const onFinding = (finding: Finding) => archive.report(finding);
+  for await (const facts of recordsOf(archive, segment, from, to, { onFinding })) {
+    assert(facts.length !== undefined, 'every record of a replacement has a member of its own');
+    yield facts as PlacedFacts;
   }
-  const block = known.block && draft.block(known.block);
-  if (!block || facts.type === 'revisit') return;
-  const isHolder = block.holder.segment === known.place.segment && block.holder.offset === known.place.offset;
-  if (isHolder || isPromoted) draft.moveHolder(block.key, place);
+}
+
+/** Enters the deleted records that an older program noted beside a segment, so that the swap knows their contents. */
+async function enterTombstones({ catalog, tombstones }: OpenedArchive, segment: Segment): Promise<void> {
+  const { number } = segment;
+  const known = new Set((await catalog.deadRecords(number)).map(({ offset }) => offset));
+  const noted = await tombstones.listApplied(segment);
+  const unknown = noted.filter(({ offset }) => !known.has(offset));
+  // Their lengths are in the count of dead bytes already.
+  const dead = unknown.map(({ offset, block }) => ({ segment: number, offset, length: 0, block }));
+  if (dead.length > 0) refusalOf(await catalog.commit({ dead }));
+}
+
+/** Makes the registry say of these segments what the catalog says. */
+async function refresh({ catalog, segmentRegistry }: OpenedArchive, segments: readonly Segment[]): Promise<void> {
+  for (const { number } of segments) {
+    const row = await catalog.segment(number);
+    if (row) segmentRegistry.put(row);
+    else segmentRegistry.forget(number);
+  }
+}
+
+/** The swaps that an older program began, as those of this program. Each commit can be made again. */
+async function takeOverOldSwaps(archive: OpenedArchive): Promise<void> {
+  const { catalog, segmentRegistry, volumes, clock } = archive;
+  for (const [note, replacedName] of Object.entries(await catalog.notes(SWAP_NOTE))) {
+    const replacement = await segmentRegistry.byName(note.slice(SWAP_NOTE.length));
+    if (replacement && volumes.failureOf(replacement.volume)) continue;
+    const replaced = await segmentRegistry.byName(replacedName);
+    if (!replacement) refusalOf(await catalog.commit({ removeNotes: [note] }));
+    else if (replaced) await takeOver(archive, note, replacement, replaced);
+    else {
+      const removal = JSON.stringify({ by: replacement.name, volume: replacement.volume, at: clock() });
+      const putNotes = { [REPLACED_NOTE + replacedName]: removal };
+      refusalOf(await catalog.commit({ putNotes, removeNotes: [note] }));
+    }
+  }
+}
+
+async function takeOver(archive: OpenedArchive, note: string, replacement: Segment, replaced: Segment): Promise<void> {
+  const { catalog, segmentRegistry } = archive;
+  const { name, number, state, bytes, volume } = replacement;
+  await enterTombstones(archive, replaced);
+  const { origin, moves } = await readOldMoves(catalog, name);
+  const before = Runs.ofRoot({ name: replaced.name, sequence: origin }, replaced.bytes);
+  const runs = new Runs();
+  // A record that was written anew is a run of one byte there, too.
+  for (const { from, to, length } of moves) runs.add(before, { from, offset: to, bytes: length, isAnew: length === 1 });
+  let records = 0;
+  for await (const _ of placedRecords(archive, replacement, 0, bytes)) records++;
+  const to = { state: 'sealed', records, roots: runs.roots } as const;
+  const putNotes = { [SWAPPING_NOTE + name]: JSON.stringify([replaced.name]), [RUNS_NOTE + name]: runs.toNote() };
+  const segments = [{ number, from: { state, bytes, volume }, to }];
+  refusalOf(await catalog.commit({ segments, putNotes, removeNotes: [note, ...oldNotesOf(name)], durable: true }));
+  segmentRegistry.put({ ...replacement, ...to });
 }

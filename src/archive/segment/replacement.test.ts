@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { utf8 } from '../../base/index.ts';
+import { formatOrigin } from '../../ledger/index.ts';
 import { warcFields } from '../../warc/index.ts';
-import { parseReplaced, replacedFields } from './replacement.ts';
+import { parseReplaced, tombstonesField } from './replacement.ts';
 
 test('the replaced segment is read back from the warcinfo of its replacement', () => {
   const replacement = { name: 'c/c-20260101120000000-00001-host.warc.gz', tombstoneBytes: 123 };
-  const block = warcFields([{ name: 'software', value: 'pinakes' }, ...replacedFields(replacement)]);
+  const origin = formatOrigin({ lease: undefined, sequence: 3, replaces: [replacement.name] });
+  const fields = [{ name: 'software', value: 'pinakes' }, ...origin, tombstonesField(replacement.tombstoneBytes)];
+  const block = warcFields(fields);
   assert.deepEqual(parseReplaced(block), replacement);
 });
 

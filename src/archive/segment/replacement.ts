@@ -17,11 +17,8 @@ const WARCINFO_BYTES_MAX = 64 * 1024;
 /** The segment that a replacement replaces. */
 export type ReplacedSegment = { readonly name: string; readonly tombstoneBytes: number };
 
-export function replacedFields({ name, tombstoneBytes }: ReplacedSegment): Field[] {
-  return [
-    { name: REPLACES, value: name },
-    { name: TOMBSTONE_BYTES, value: String(tombstoneBytes) },
-  ];
+export function tombstonesField(tombstoneBytes: number): Field {
+  return { name: TOMBSTONE_BYTES, value: String(tombstoneBytes) };
 }
 
 /** Which segment is replaced, from the block of a warcinfo record. */

@@ -34,6 +34,8 @@ export class SegmentRegistry {
   readonly entering = new Set<string>();
   /** Whether the catalog had no segment when the archive was opened. False when its segments are listed. */
   isNew = false;
+  /** Replacements that this process is writing, by number. */
+  readonly replacing = new Set<number>();
   #rebuilds = 0;
   #isComplete = true;
   /** Counts the changes of this process, so that an answer from before a change does not replace it. */

@@ -6,8 +6,7 @@
  * a segment and its tombstones is right if the row is the same afterwards.
  */
 import type { Segment, SharedCatalogView } from '../../catalog/index.ts';
-import { rootsOf, sequenceOf } from '../../ledger/index.ts';
-import { pendingSwaps } from '../maintain/segment-swap.ts';
+import { pendingSwaps, rootsOf, sequenceOf } from '../../ledger/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { Pace } from './pace.ts';
 
@@ -121,5 +120,8 @@ export class SegmentWatch {
 /** Whether captures of one of the segments are being moved to its replacement. */
 async function areSwapped(view: SharedCatalogView, segments: readonly (Segment | undefined)[]): Promise<boolean> {
   const swaps = await pendingSwaps(view);
-  return segments.some((segment) => segment && (swaps.has(segment.name) || [...swaps.values()].includes(segment.name)));
+  return segments.some(
+    (segment) =>
+      segment && (swaps.has(segment.name) || [...swaps.values()].some((names) => names.includes(segment.name))),
+  );
 }

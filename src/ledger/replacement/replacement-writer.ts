@@ -9,7 +9,7 @@
  */
 import { assert, EMPTY, formatW3cDate, PinakesError } from '../../base/index.ts';
 import type { Segment, SharedCatalogView } from '../../catalog/index.ts';
-import { MemberEncoder, recordParts } from '../../warc/index.ts';
+import { type Field, MemberEncoder, recordParts } from '../../warc/index.ts';
 import type { OpenSegment, SegmentKind } from '../open-segment.ts';
 import { RUNS_NOTE, Runs, runsRecord } from '../runs.ts';
 import { isMissing } from '../segment-reader.ts';
@@ -21,7 +21,7 @@ import { sequenceOf } from '../snapshot-bounds.ts';
 export const CHANGED_MAX = 2000;
 const COPY_BYTES = 4 * 1024 * 1024;
 
-/** A record that is of another kind now: a revisit that has a content of its own, or a full record as a revisit. */
+/** A full record that is a revisit now. */
 export type ChangedRecord = {
   /** Where the capture was. */
   readonly from: { readonly segment: number; readonly offset: number };
@@ -77,6 +77,7 @@ export class ReplacementWriter {
     options: ReplacementOptions,
     replaced: readonly Segment[],
     kind: SegmentKind,
+    fields: readonly Field[] = [],
   ): Promise<ReplacementWriter> {
     assert(
       replaced.every(({ state, collection }) => state === 'sealed' && collection === kind.collection),
@@ -85,7 +86,7 @@ export class ReplacementWriter {
     const before = new Map<number, Runs>();
     for (const segment of replaced) before.set(segment.number, await runsOf(options.catalog, segment));
     const names = replaced.map(({ name }) => name);
-    const open = await options.writer.begin(kind, names);
+    const open = await options.writer.begin(kind, names, fields);
     return new ReplacementWriter(options, replaced, before, open);
   }
 
@@ -124,8 +125,8 @@ export class ReplacementWriter {
   }
 
   /**
-   * Writes a record anew, as one member or as pieces of it. Returns its new offset. `isChanged`: its capture is of
-   * another kind now.
+   * Writes a record anew, as one member or as pieces of it. Returns its new offset. `isChanged`: a full record is a
+   * revisit now.
    */
   put(old: Segment, from: number, member: Uint8Array | AsyncIterable<Uint8Array>, isChanged = false): Promise<number> {
     return this.#whileOwn(() => this.#put(old, from, member, isChanged));

@@ -5,7 +5,7 @@
  * a capture that was deleted since makes its record a dead one, and a holder that is elsewhere by now stays there. A
  * step that was done before changes nothing.
  */
-import { assert } from '../../base/index.ts';
+import { assert, toHex } from '../../base/index.ts';
 import type {
   Block,
   BlockKey,
@@ -102,6 +102,8 @@ export class SwapMoves {
       removeNotes: [],
     };
     const following: { from: Capture; to: Capture; facts: RecordFacts }[] = [];
+    const holders: HolderMove[] = [];
+    const deadNow = new Map<number, ReadonlyMap<number, DeadRecord>>();
     for (const [index, one] of moving.entries()) {
       const capture = captures.get(one);
       const block = blocks[index];
@@ -112,28 +114,36 @@ export class SwapMoves {
         following.push({ from: capture, to, facts: one.facts });
         if (capture.kind === 'revisit' ? to.kind !== 'revisit' : to.kind === 'revisit') {
           if (to.kind === 'revisit' && (isHolder || !block)) return undefined;
-          await this.#change(one, to, block, group);
+          await this.#change(one, to, block, group, deadNow);
           continue;
         }
       } else if (moved.has(one)) continue;
       else group.dead.push({ ...one.place, block: deadKeys.get(one) });
-      if (isHolder) group.holderMoves.push({ key: block.key, from: block.holder, to: one.place });
+      if (isHolder) holders.push({ key: block.key, from: block.holder, to: one.place });
       else if (capture && (await this.#isSurplus(one.from)))
         group.surplus.push({ ...one.place, block: capture.block! });
     }
+    group.holderMoves = lastOfEach([...holders, ...group.holderMoves]);
     if (followers && following.length > 0) Object.assign(group, await followers(following));
     return group;
   }
 
   /** A revisit that has a content of its own becomes its holder. A full record that became a revisit needs a holder. */
-  async #change({ place }: Moving, to: Capture, block: Block | undefined, group: Mutable<MovedGroup>): Promise<void> {
+  async #change(
+    { place }: Moving,
+    to: Capture,
+    block: Block | undefined,
+    group: Mutable<MovedGroup>,
+    deadNow: Map<number, ReadonlyMap<number, DeadRecord>>,
+  ): Promise<void> {
     if (!block) return;
     const { key, holder } = block;
     group.referents.push({ key, holder });
     if (to.kind === 'revisit') return;
     group.holderMoves.push({ key, from: holder, to: place });
     // The former holder is a dead record, unless another one was found meanwhile.
-    const dead = await this.#deadOf(holder.segment, true);
+    const dead = deadNow.get(holder.segment) ?? (await this.#deadOf(holder.segment, true));
+    deadNow.set(holder.segment, dead);
     if (!dead.has(holder.offset)) group.surplus.push({ segment: holder.segment, offset: holder.offset, block: key });
   }
 
@@ -213,6 +223,13 @@ export class SwapMoves {
 type Mutable<Group> = {
   -readonly [Name in keyof Group]: Group[Name] extends readonly (infer Item)[] ? Item[] : Group[Name];
 };
+
+type HolderMove = MovedGroup['holderMoves'][number];
+
+/** The last move of the holder of each content: another record of the group may hold the content by now. */
+function lastOfEach(moves: readonly HolderMove[]): HolderMove[] {
+  return [...new Map(moves.map((move) => [`${toHex(move.key.digest)}~${move.key.overflow}`, move])).values()];
+}
 
 /** The capture at its new place. What the record says of itself counts only when the record is of another kind now. */
 function movedCapture(capture: Capture, { facts, place }: Moving): Capture {

@@ -2,9 +2,9 @@
  * The swap: a replacement takes the place of the segments that it replaces (K1, R1).
  *
  * ```
- *   begin      one commit: the row of the replacement gets its length and is sealed, and the records that are of
- *              another kind now move. Everything that can fail is checked here. If it fails, the replacement is
- *              discarded and planned again.
+ *   begin      one commit: the row of the replacement gets its length and is sealed, and the full records that are
+ *              revisits now move. Everything that can fail is checked here. If it fails, the replacement is discarded
+ *              and planned again.
  *   move       commits of a limited size move all other captures, holders, dead and surplus records
  *   end        one commit removes the rows of the old segments
  *   note       the note object that others believe (replaced-notes.ts)
@@ -38,6 +38,8 @@ export const SWAPPING_NOTE = 'swapping:';
 export const REPLACED_NOTE = 'replaced:';
 
 const BATCH_RECORDS = 1000;
+/** Each try fails only because the holder of a content of the batch moved. */
+const TRIES_MAX = 1000;
 
 export type SwapOptions = {
   readonly catalog: SharedCatalog;
@@ -51,6 +53,8 @@ export type SwapOptions = {
   /** All records of a segment, in order. Default: only those that are whole. */
   readonly read?: (segment: Segment, from: number, to: number) => AsyncIterable<PlacedFacts>;
   readonly followers?: Followers;
+  /** Called when the object of a segment is removed, before that is noted. */
+  readonly onRemoved?: (name: string) => Promise<void>;
   /** What else the last commit changes. */
   readonly atEnd?: (
     replacement: Segment,
@@ -104,23 +108,28 @@ export class Swaps {
     }
   }
 
-  /** Removes replacements of former holders of the lease whose swap never began. */
-  async discardUnfinished(): Promise<void> {
+  /**
+   * Removes replacements of former holders of the lease whose swap never began, except those that this process is
+   * writing, by their numbers.
+   */
+  async discardUnfinished(written: ReadonlySet<number> = new Set()): Promise<void> {
     const { catalog, volume, lease } = this.#options;
     const name = compactionLease(volume);
     for (const row of await catalog.segments()) {
       if (row.lease?.name !== name || row.state !== 'open') continue;
       const isOwn = row.lease.epoch === lease.epoch && row.lease.incarnation === lease.incarnation;
-      if (!isOwn) await this.discard(row);
+      if (!isOwn && !written.has(row.number)) await this.discard(row);
     }
   }
 
   /** Removes a replacement whose swap did not begin. */
   async discard({ number, name, volume }: Segment): Promise<void> {
-    const store = this.#options.stores.get(volume);
+    const { stores, onRemoved } = this.#options;
+    const store = stores.get(volume);
     const { object, parts } = await store.find(name);
     // Without a row, the object would be a file of the archivist's.
     await store.remove([...(object ? [name] : []), ...parts.map((part) => part.name)]);
+    await onRemoved?.(name);
     await this.#commit({
       segments: [{ number, from: { state: 'open', bytes: 0, volume }, to: undefined }],
     });
@@ -133,7 +142,8 @@ export class Swaps {
     for (const [old, removal] of await pendingRemovals(catalog)) {
       if (removal.volume !== volume) continue;
       await this.#note(old, removal);
-      if (clock() < removal.at + graceMs) left++;
+      // Without a grace, a clock that was set back must not delay the removal.
+      if (graceMs > 0 && clock() < removal.at + graceMs) left++;
       else await this.#remove(old);
     }
     return left;
@@ -174,9 +184,15 @@ export class Swaps {
     let group: PlacedFacts[] = [];
     let records = 0;
     const move = async () => {
-      const moved = await moves.of(group);
-      if (!moved) throw damaged(row);
-      if (Object.values(moved).some((part) => Object.keys(part).length > 0)) await this.#commit(moved);
+      for (let tried = 0; ; tried++) {
+        const moved = await moves.of(group);
+        if (!moved) throw damaged(row);
+        if (Object.values(moved).every((part) => Object.keys(part).length === 0)) break;
+        const outcome = await this.#ask(moved);
+        if (outcome.kind === 'committed') break;
+        // A content that a promoted record gets has another holder by now.
+        if (outcome.kind !== 'stale' || tried === TRIES_MAX) throw refused(outcome, row.name);
+      }
       group = [];
     };
     for await (const facts of this.#read(row, 0, row.bytes)) {
@@ -238,7 +254,7 @@ export class Swaps {
   }
 
   async #remove(old: string): Promise<void> {
-    const { catalog, stores, volume, lease } = this.#options;
+    const { catalog, stores, volume, lease, onRemoved } = this.#options;
     const note = REPLACED_NOTE + old;
     // The commit fails unless the lease is living, in this incarnation.
     await this.#commit({});
@@ -246,6 +262,7 @@ export class Swaps {
     if (!isReplaced || (await catalog.segmentByName(old)) || (await catalog.isAdopting()))
       throw new PinakesError('LEASE_LOST', { where: lease.name });
     await stores.get(volume).remove([old]);
+    await onRemoved?.(old);
     await this.#commit({ removeNotes: [note] });
   }
 
