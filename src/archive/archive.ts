@@ -46,6 +46,7 @@ import {
   type RecompressReport,
   recompressArchive,
 } from './maintain/recompress.ts';
+import { type ReleaseOptions, referenceOf, releaseContent } from './maintain/release.ts';
 import { type StayingSegments, stayingSegments } from './maintain/staying-segments.ts';
 import {
   type AddVolumeOptions,
@@ -222,6 +223,19 @@ export class Archive implements CaptureReader {
 
   delete(selection: Selection, options: DeleteOptions = {}): Promise<DeleteReport> {
     return this.#opened.freeing(() => deleteCaptures(this.#opened, selection, options));
+  }
+
+  /**
+   * The capture that `release` would delete. Throws CONTENT_HAS_URLS when only captures of URLs have the content, and
+   * lists them.
+   */
+  referenceOf(key: string): Promise<Capture> {
+    return referenceOf(this.#opened.catalog, parseContentKey(key));
+  }
+
+  /** Gives back one reference of a content: deletes the newest capture of it that was stored without a URL. */
+  release(key: string, options: ReleaseOptions = {}): Promise<DeleteReport> {
+    return this.#opened.freeing(() => releaseContent(this.#opened, parseContentKey(key), options));
   }
 
   /** Segments with deleted records that a compaction would leave unchanged. */

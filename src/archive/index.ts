@@ -33,6 +33,7 @@ export {
 export { type Advice, adviceOn } from './maintain/doctor-advice.ts';
 export type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
 export type { RecompressReport } from './maintain/recompress.ts';
+export type { ReleaseOptions } from './maintain/release.ts';
 export type { StayingSegments } from './maintain/staying-segments.ts';
 export type { NewVolume, VolumeStatus } from './maintain/volume-admin.ts';
 export type { ArchiveOptions } from './opened-archive.ts';

@@ -1,6 +1,6 @@
 /**
- * Selects captures by collection, URL, URL prefix or pattern, content, time, media type, status and query. A capture
- * must match every given field.
+ * Selects captures by collection, URL, URL prefix or pattern, content, id, time, media type, status and query. A
+ * capture must match every given field.
  */
 import type { EpochMs } from '../base/index.ts';
 import { type BlockKey, type Capture, type CaptureRange, compareBlockKeys, rangeOfKey } from '../catalog/index.ts';
@@ -14,6 +14,8 @@ export type Selection = {
   /** A URL prefix, or a pattern like `*.example.org` or `example.org/a/*`. */
   readonly prefix?: string | undefined;
   readonly block?: BlockKey | undefined;
+  /** One capture, wherever its record is. */
+  readonly capture?: Pick<Capture, 'urlKey' | 'time' | 'hash' | 'collection'> | undefined;
   readonly from?: EpochMs | undefined;
   readonly to?: EpochMs | undefined;
   /**
@@ -52,9 +54,11 @@ export async function* selectCaptures(
 export function keyRanges(selection: Selection): Pick<CaptureRange, 'keyFrom' | 'keyTo'>[] {
   const named = selection.prefix === undefined ? selection.query?.ranges : prefixRanges(selection.prefix);
   const ranges = named?.map(({ from, to }) => ({ keyFrom: from, keyTo: to })) ?? [{}];
-  if (selection.url === undefined) return ranges;
-  const key = urlKey(typedUrl(selection.url));
-  return isInKeyRanges(key, ranges) ? [rangeOfKey(key)] : [];
+  const keys = new Set(selection.url === undefined ? [] : [urlKey(typedUrl(selection.url))]);
+  if (selection.capture) keys.add(selection.capture.urlKey);
+  const [key] = keys;
+  if (key === undefined) return ranges;
+  return keys.size === 1 && isInKeyRanges(key, ranges) ? [rangeOfKey(key)] : [];
 }
 
 /** A prefix without a wildcard selects everything that begins with it. */
@@ -102,6 +106,9 @@ function isSelected(capture: Capture, selection: Selection): boolean {
   if (selection.mime !== undefined && capture.mime !== selection.mime) return false;
   if (selection.types !== undefined && !selection.types.includes(capture.kind)) return false;
   if (selection.query?.isMet(capture, false) === false) return false;
+  const { capture: one } = selection;
+  if (one && (capture.time !== one.time || capture.hash !== one.hash || capture.collection !== one.collection))
+    return false;
   if (selection.block === undefined) return true;
   return capture.block !== undefined && compareBlockKeys(capture.block, selection.block) === 0;
 }

@@ -85,6 +85,10 @@ export const ERROR_CATALOGUE = {
     'a takedown bars this content or address from the archive',
     'Leave it out. A takedown is for good: nothing that it names can be stored again.',
   ),
+  CONTENT_HAS_URLS: entry(
+    'only captures of URLs have this content, and a key does not say which of them is meant',
+    'Delete one with `pinakes delete --capture ID`, or all of them with `pinakes delete --key KEY --all`.',
+  ),
   CONTENT_KEY_INVALID: entry(
     'this is no content key',
     'A content key looks like main:sha256:9f86d081..., as `pinakes put` prints it.',

@@ -12,8 +12,8 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { type Archive, type CaptureReader, type Selection, selectCaptures } from '../archive/index.ts';
 import type { Clock } from '../base/index.ts';
 import { HttpProblem } from './http/problem.ts';
-import type { SelectionInput } from './schema.ts';
-import { selectionOf } from './selection-input.ts';
+import type { DeletionInput } from './schema.ts';
+import { deletionOf } from './selection-input.ts';
 
 const VALID_MS = 60 * 60 * 1000;
 
@@ -29,22 +29,22 @@ export class DeleteTickets {
   }
 
   /** Issues a ticket for the captures of a selection in a view of the catalog. */
-  async issue(input: SelectionInput, view: CaptureReader, signal: AbortSignal): Promise<string> {
+  async issue(input: DeletionInput, view: CaptureReader, signal: AbortSignal): Promise<string> {
     const expires = (this.#clock() + VALID_MS).toString(36);
-    const captures = await fingerprint(view, await selectionOf(this.#archive, input), signal);
+    const captures = await fingerprint(view, await deletionOf(this.#archive, input), signal);
     return `${expires}.${captures}.${this.#sign(expires, captures, input)}`;
   }
 
   /** Throws unless the ticket is for this selection, and the selection has the same captures in this view. */
-  async check(ticket: string, input: SelectionInput, view: CaptureReader, signal: AbortSignal): Promise<void> {
+  async check(ticket: string, input: DeletionInput, view: CaptureReader, signal: AbortSignal): Promise<void> {
     this.checkSignature(ticket, input);
     const captures = ticket.split('.')[1];
-    if ((await fingerprint(view, await selectionOf(this.#archive, input), signal)) === captures) return;
+    if ((await fingerprint(view, await deletionOf(this.#archive, input), signal)) === captures) return;
     throw refused('the selected captures have changed since the preview');
   }
 
   /** Throws unless this server issued the ticket for this selection, and it has not expired. */
-  checkSignature(ticket: string, input: SelectionInput): void {
+  checkSignature(ticket: string, input: DeletionInput): void {
     const [expires = '', captures = '', signature = ''] = ticket.split('.');
     const expected = Buffer.from(this.#sign(expires, captures, input));
     const given = Buffer.from(signature);
@@ -53,7 +53,7 @@ export class DeleteTickets {
     if (Number.parseInt(expires, 36) < this.#clock()) throw refused('the preview is too old');
   }
 
-  #sign(expires: string, captures: string, input: SelectionInput): string {
+  #sign(expires: string, captures: string, input: DeletionInput): string {
     const selection = Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1));
     return createHmac('sha256', this.#key)
       .update(JSON.stringify(['delete', expires, captures, selection]))

@@ -104,6 +104,26 @@ export const SelectionInput = named(
 
 export type SelectionInput = Static<typeof SelectionInput>;
 
+export const DeletionInput = named(
+  'Deletion',
+  {
+    ...SelectionInput.properties,
+    key: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 300,
+        description:
+          'A content key. Alone, it gives back one reference: it selects the newest capture that was stored without a URL.',
+      }),
+    ),
+    all: Type.Optional(Type.Boolean({ description: 'With a key alone: every capture of the content.' })),
+    capture: Type.Optional(Type.String({ minLength: 1, maxLength: 2500, description: 'The id of one capture.' })),
+  },
+  'Selects the captures to delete: those that match every given field.',
+);
+
+export type DeletionInput = Static<typeof DeletionInput>;
+
 export const ErrorReply = closed({
   error: named('Fault', {
     code: Type.String({ description: 'Stable. Programs should check this, not the message.' }),

@@ -1,8 +1,8 @@
 /** Times and selections in requests. */
-import { type Archive, parseContentKey, type Selection } from '../archive/index.ts';
+import { type Archive, captureId, parseContentKey, type Selection } from '../archive/index.ts';
 import { type EpochMs, PinakesError, parseAskedTime } from '../base/index.ts';
 import { badRequest } from './http/problem.ts';
-import type { SelectionInput } from './schema.ts';
+import type { DeletionInput, SelectionInput } from './schema.ts';
 
 /** A time of 4 to 17 digits, with or without separators between year, month and day, or a W3C date. */
 export function parseTimeInput(text: string, side: 'start' | 'end'): EpochMs {
@@ -35,6 +35,22 @@ export async function selectionOf(
     ...(single !== undefined && { status: single }),
     ...(query !== undefined && { query }),
   };
+}
+
+/** What a request asks to delete. A key alone means one reference of the content. */
+export async function deletionOf(archive: Archive, { all, capture: id, ...input }: DeletionInput): Promise<Selection> {
+  const { key, ...others } = input;
+  if (all && key === undefined)
+    throw badRequest('`all` needs a key', 'Name the content whose captures to delete.', 'selection/all');
+  const given = await selectionOf(archive, input);
+  if (id !== undefined) {
+    const capture = await archive.captureById(id);
+    // An id of a deleted capture also finds the same capture in another collection.
+    if (!capture || captureId(capture) !== id) throw new PinakesError('CONTENT_MISSING', { where: `capture ${id}` });
+    return { ...given, capture };
+  }
+  const isOne = key !== undefined && !all && Object.keys(others).length === 0;
+  return isOne ? { ...given, capture: await archive.referenceOf(key) } : given;
 }
 
 async function collectionNumber(archive: Archive, name: string): Promise<number> {

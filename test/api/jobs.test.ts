@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Type } from 'typebox';
-import { createArchive } from '../../src/archive/index.ts';
+import { captureId, createArchive } from '../../src/archive/index.ts';
 import type { JobContext, JobKind } from '../../src/server/index.ts';
 import { catalogOf } from '../archive/opened-parts.ts';
 import {
@@ -394,6 +394,35 @@ test('a deletion needs the token of a preview of the same selection, and is refu
     left.items.map(({ url }) => url),
     ['http://b.test/'],
   );
+});
+
+test('a deletion by key gives back one reference, by id it takes one capture, and with `all` every one', async (t) => {
+  const one = await served(t);
+  const body = Buffer.from('shared '.repeat(50));
+  let key = '';
+  for (const time of [1000, 2000]) ({ key } = await one.archive.store({ kind: 'bytes', time, body }));
+  const captured = await one.archive.store({
+    kind: 'resource',
+    url: 'http://c.test/',
+    time: 3000,
+    mime: 'text/plain',
+    body,
+  });
+  const preview = async (selection: object) => (await one.call('/api/deletes/preview', { json: { selection } })).json;
+  const remove = async (selection: object) => {
+    const { token } = await preview(selection);
+    const job = (await one.call('/api/deletes', { json: { selection, token } })).json as unknown as JobReply;
+    const { captures, contents } = (await one.overJob(job.id)).report as { captures: number; contents: number };
+    return [captures, contents];
+  };
+  assert.deepEqual(await remove({ key }), [1, 0]);
+  assert.equal((await one.archive.referenceOf(key)).time, 1000);
+  assert.deepEqual(await remove({ key }), [1, 0]);
+  assert.equal(((await preview({ key })).error as { code: string }).code, 'CONTENT_HAS_URLS');
+  assert.equal(((await preview({ all: true })).error as { code: string }).code, 'BAD_REQUEST');
+  await one.archive.store({ kind: 'resource', url: 'http://d.test/', time: 4000, mime: 'text/plain', body });
+  assert.deepEqual(await remove({ capture: captureId(captured.capture) }), [1, 0]);
+  assert.deepEqual(await remove({ key, all: true }), [1, 1]);
 });
 
 test('a preview is valid for an hour', async (t) => {

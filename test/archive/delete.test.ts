@@ -4,7 +4,14 @@ import { existsSync } from 'node:fs';
 import { appendFile, cp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Archive, dropCatalog, openArchive, parseContentKey, type Selection } from '../../src/archive/index.ts';
+import {
+  type Archive,
+  captureId,
+  dropCatalog,
+  openArchive,
+  parseContentKey,
+  type Selection,
+} from '../../src/archive/index.ts';
 import { type PinakesError, toHex, utf8 } from '../../src/base/index.ts';
 import { response, warcinfo, writeForeign } from './foreign-file.ts';
 import { volumesOf } from './opened-parts.ts';
@@ -105,6 +112,60 @@ test('deleting by content key removes the content and all of its captures', asyn
   const all = await walk(archive);
   assert.ok(!all.some(({ head }) => /\/(1|5|8)$/.test(head.targetUri ?? '')));
   assert.deepEqual(await audit(archive), []);
+});
+
+test('a key gives back one reference: of two owners of a content, the first leaves it, and the second frees it', async (t) => {
+  const archive = await makeArchive(t);
+  const body = contentOf('owned by two');
+  const put = (time: number) => archive.store({ kind: 'bytes', time, body }, { collection: `c${time}` });
+  const { key } = await put(1000);
+  assert.equal((await put(2000)).key, key);
+  assert.equal((await archive.referenceOf(key)).time, 2000, 'the newest goes first');
+  assert.deepEqual(await archive.release(key, { request: 'first' }), { captures: 1, contents: 0 });
+  assert.deepEqual(await archive.release(key, { request: 'first' }), { captures: 1, contents: 0 }, 'asked again');
+  assert.deepEqual(await bytesOf((await archive.content(key)).payload), Buffer.from(body));
+  assert.deepEqual(
+    (await allCaptures(archive)).map(({ time }) => time),
+    [1000],
+  );
+  assert.deepEqual(await archive.release(key, { request: 'second' }), { captures: 1, contents: 1 });
+  await assert.rejects(archive.release(key), { code: 'CONTENT_MISSING' });
+  assert.deepEqual(await audit(archive), []);
+  await archive.rebuild();
+  assert.deepEqual(await allCaptures(archive), []);
+});
+
+test('requests for one content at the same moment give back one reference each', async (t) => {
+  const archive = await makeArchive(t);
+  const body = contentOf('owned by many');
+  const puts = Array.from({ length: 9 }, (_, n) => archive.store({ kind: 'bytes', time: 1000 * n, body }));
+  const { key } = (await Promise.all(puts))[0]!;
+  const reports = await Promise.all(Array.from({ length: 9 }, () => archive.release(key)));
+  assert.deepEqual(
+    reports.map(({ captures, contents }) => captures * 10 + contents).sort(),
+    [10, 10, 10, 10, 10, 10, 10, 10, 11],
+  );
+  assert.deepEqual(await allCaptures(archive), []);
+});
+
+test('a key gives back nothing where only captures of URLs have the content, and names these', async (t) => {
+  const archive = await makeArchive(t);
+  await filled(archive);
+  const body = contentOf('content 1');
+  const { key } = await archive.store({ kind: 'bytes', time: NOON, body });
+  assert.deepEqual(await archive.release(key), { captures: 1, contents: 0 });
+  const left = (await allCaptures(archive)).filter(({ url }) => /\/[15]$/.test(url));
+  await assert.rejects(archive.release(key), (error: PinakesError) => {
+    assert.equal(error.code, 'CONTENT_HAS_URLS');
+    assert.equal(error.detail, left.map((capture) => `${captureId(capture)} of ${capture.url}`).join(', '));
+    return true;
+  });
+  const [one] = left;
+  assert.deepEqual(await archive.delete({ capture: one }), { captures: 1, contents: 0 });
+  assert.deepEqual(
+    await numbersLeft(archive),
+    [0, 1, 2, 3, 4, 5, 6, 7].filter((n) => !one!.url.endsWith(`/${n}`)),
+  );
 });
 
 test('deletions of the same captures at the same time count each capture once', async (t) => {

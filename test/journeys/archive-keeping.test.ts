@@ -123,6 +123,36 @@ test('add reports that captures of a file were deleted since, and --again adds t
   assert.match((await pinakes(at, 'add', '--again', 'one.warc.gz')).out, /^1 file: 3 new captures\n/);
 });
 
+test('delete --key gives back one reference of a content, and never captures of URLs by accident', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'one.warc.gz'), 'one', 2);
+  writeFileSync(join(at, 'hello.txt'), 'hello '.repeat(100));
+  await pinakes(at, 'init');
+  const put = async () => (await pinakes(at, 'put', 'hello.txt')).out.trim();
+  const key = await put();
+  assert.equal(await put(), key);
+  const dry = await pinakes(at, 'delete', '--key', key, '--dry-run');
+  assert.match(dry.out, /^1 capture would be deleted:\n(.*\n)*0 contents .*; 1 content stays/);
+  assert.match((await pinakes(at, 'delete', '--key', key, '--yes')).out, /^deleted 1 capture and 0 contents\n/);
+  assert.equal((await pinakes(at, 'cat', key)).code, 0);
+  assert.match((await pinakes(at, 'delete', '--key', key, '--yes')).out, /^deleted 1 capture and 1 content\n/);
+  assert.match((await pinakes(at, 'delete', '--key', key, '--yes')).err, /CONTENT_MISSING/);
+
+  await pinakes(at, 'add', 'one.warc.gz');
+  await pinakes(at, 'add', '--collection', 'second', 'one.warc.gz');
+  const [found] = await pinakesJson(at, 'get', 'http://one.test/0', '--json');
+  const refused = await pinakes(at, 'delete', '--key', found!.key as string, '--yes');
+  assert.equal(refused.code, 2);
+  assert.match(refused.err, /CONTENT_HAS_URLS/);
+  assert.ok(refused.err.includes(`${found!.id} of http://one.test/0`), refused.err);
+  const one = await pinakes(at, 'delete', '--capture', found!.id as string, '--yes');
+  assert.match(one.out, /^deleted 1 capture and 0 contents\n/);
+  assert.match((await pinakes(at, 'delete', '--capture', found!.id as string, '--yes')).err, /CONTENT_MISSING/);
+  const all = await pinakes(at, 'delete', '--key', found!.key as string, '--all', '--yes');
+  assert.match(all.out, /^deleted 1 capture and 1 content\n/);
+  assert.match((await pinakes(at, 'delete', '--all', '--yes')).err, /--key|select what to delete/);
+});
+
 test('delete without a selection, or of an unknown collection, is refused', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');

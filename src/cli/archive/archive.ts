@@ -90,7 +90,9 @@ export function registerArchive(program: Command, context: CommandContext, setEx
     .action(runInArchive('cat', async () => (await import('./put.ts')).archiveCat));
 
   addSelection(archiveCommand(program, 'delete', 'delete captures; lists them and asks first'))
-    .option('--key <key>', 'only captures of this content')
+    .option('--key <key>', 'give back one reference of this content; with --all, or other conditions, all of it')
+    .option('--all', 'with --key: every capture of the content')
+    .option('--capture <id>', 'only the capture with this id')
     .option('--yes', 'delete without asking')
     .option('--dry-run', 'only show what would be deleted')
     .action(runInArchive('delete', async () => (await import('./delete.ts')).archiveDelete));

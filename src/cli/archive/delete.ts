@@ -1,5 +1,5 @@
 /** `pinakes delete`: deletes captures after a preview. */
-import { type Archive, type DeletePreview, parseContentKey, type Selection } from '../../archive/index.ts';
+import { type Archive, captureId, type DeletePreview, parseContentKey, type Selection } from '../../archive/index.ts';
 import { badArgument, PinakesError } from '../../base/index.ts';
 import { type ArchiveCommandOptions, parseTimeOption } from '../archive-command.ts';
 import type { CommandContext } from '../command.ts';
@@ -20,19 +20,19 @@ export type SelectionOptions = {
 };
 
 export type DeleteCommandOptions = ArchiveCommandOptions &
-  SelectionOptions & { readonly yes?: boolean; readonly dryRun?: boolean };
+  SelectionOptions & {
+    readonly all?: boolean;
+    readonly capture?: string;
+    readonly yes?: boolean;
+    readonly dryRun?: boolean;
+  };
 
 export async function archiveDelete(
   { terminal, signal, reportToJob, startJob }: CommandContext,
   archive: Archive,
   options: DeleteCommandOptions,
 ): Promise<number> {
-  const selection = await selectionOf(archive, options);
-  if (Object.keys(selection).length === 0) {
-    const detail =
-      'select what to delete with --collection, --url, --prefix, --key, --from, --to, --mime, --status or --query';
-    throw badArgument('delete', detail);
-  }
+  const { released, selection } = await deletionOf(archive, options);
   // Captures that are stored while the person reads the preview are not deleted: the person has not seen them.
   await using seen = await archive.view();
   const counting = new RunningCount(terminal, 'delete');
@@ -57,11 +57,14 @@ export async function archiveDelete(
   }
   await startJob?.();
   const deleting = new RunningCount(terminal, 'delete');
-  const report = await archive.delete(selection, {
-    signal,
-    seen,
-    onProgress: (captures) => deleting.update(`${captures} of ${counted(preview.captures, 'capture')}`),
-  });
+  const report =
+    released !== undefined
+      ? await archive.release(released)
+      : await archive.delete(selection, {
+          signal,
+          seen,
+          onProgress: (captures) => deleting.update(`${captures} of ${counted(preview.captures, 'capture')}`),
+        });
   deleting.end();
   reportToJob?.(report);
   if (options.json) await terminal.json({ isDone: true, ...report });
@@ -70,6 +73,30 @@ export async function archiveDelete(
     terminal.say('Their bytes are still in the segments; `pinakes compact` removes them.');
   }
   return EXIT_FINE;
+}
+
+/** What the options ask to delete. `released`: the key of a content of which one reference is given back. */
+async function deletionOf(
+  archive: Archive,
+  options: DeleteCommandOptions,
+): Promise<{ released: string | undefined; selection: Selection }> {
+  const { key, all, capture: id } = options;
+  const given = await selectionOf(archive, options);
+  if (id === undefined && Object.keys(given).length === 0) {
+    const detail =
+      'select what to delete with --collection, --url, --prefix, --key, --capture, --from, --to, --mime, --status or --query';
+    throw badArgument('delete', detail);
+  }
+  if (all && key === undefined) throw badArgument('--all', 'it goes with --key, for every capture of the content');
+  if (id !== undefined) {
+    const capture = await archive.captureById(id);
+    // An id of a deleted capture also finds the same capture in another collection.
+    if (!capture || captureId(capture) !== id) throw new PinakesError('CONTENT_MISSING', { where: `capture ${id}` });
+    return { released: undefined, selection: { ...given, capture } };
+  }
+  const isOne = key !== undefined && !all && Object.keys(given).length === 1;
+  if (!isOne) return { released: undefined, selection: given };
+  return { released: key, selection: { ...given, capture: await archive.referenceOf(key) } };
 }
 
 /** The selection that the options describe. A collection that does not exist is refused: it is a typing error. */

@@ -7,8 +7,8 @@ import { isInterrupted, type Job } from '../jobs/job.ts';
 import type { JobKind } from '../jobs/job-kind.ts';
 import type { JobQueue } from '../jobs/job-queue.ts';
 import type { UploadStore } from '../jobs/upload-store.ts';
-import { Count, closed, countOf, limitOf, named, PageCursor, SelectionInput } from '../schema.ts';
-import { selectionOf } from '../selection-input.ts';
+import { Count, closed, countOf, DeletionInput, limitOf, named, PageCursor } from '../schema.ts';
+import { deletionOf } from '../selection-input.ts';
 import type { ApiServices } from './api-services.ts';
 import { JobItem, jobItem, publicJobItem } from './job-item.ts';
 import { ANSWERED, type ApiRoute, type Call, route } from './route.ts';
@@ -110,7 +110,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       handle: async ({ body }) => {
         const job = checkedJob(body.kind, body.input);
         if (body.kind === 'delete') {
-          const { token, selection } = body.input as { selection: SelectionInput; token: string };
+          const { token, selection } = body.input as { selection: DeletionInput; token: string };
           refuseEverything(selection);
           tickets.checkSignature(token, selection);
         }
@@ -173,7 +173,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       path: '/api/deletes/preview',
       tag: TAG,
       summary: 'What a deletion would remove',
-      body: closed({ selection: SelectionInput }),
+      body: closed({ selection: DeletionInput }),
       reply: {
         status: 200,
         schema: PreviewedDelete,
@@ -185,7 +185,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
         refuseEverything(selection);
         await using seen = await archive.view();
         const token = await tickets.issue(selection, seen, signal);
-        return { preview: await archive.previewDelete(await selectionOf(archive, selection), { seen }), token };
+        return { preview: await archive.previewDelete(await deletionOf(archive, selection), { seen }), token };
       },
     }),
     route({
@@ -195,7 +195,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       summary: 'Delete what a preview showed',
       description:
         'Refused unless the captures are exactly those of the preview. `compact` then removes the bytes from the segments.',
-      body: closed({ selection: SelectionInput, token: Type.String({ maxLength: 500 }) }),
+      body: closed({ selection: DeletionInput, token: Type.String({ maxLength: 500 }) }),
       reply: accepted,
       problems: [404, 409, 429],
       needsToken: true,
@@ -240,7 +240,7 @@ function jobsAfter(jobs: readonly Job[], cursor: string): readonly Job[] {
   return jobs.filter((job) => (parseW3cDate(job.createdAt) ?? 0) <= time);
 }
 
-function refuseEverything(selection: SelectionInput): void {
+function refuseEverything(selection: DeletionInput): void {
   if (Object.keys(selection).length > 0) return;
   throw badRequest(
     'the selection is empty, which would select everything',

@@ -3,8 +3,8 @@ import { Type } from 'typebox';
 import type { Archive, Problem } from '../../archive/index.ts';
 import { databaseProblems } from '../../search/index.ts';
 import type { DeleteTickets } from '../delete-ticket.ts';
-import { closed, SelectionInput } from '../schema.ts';
-import { selectionOf } from '../selection-input.ts';
+import { closed, DeletionInput } from '../schema.ts';
+import { deletionOf } from '../selection-input.ts';
 import { defineJobKind, type JobKind, LISTED_MAX } from './job-kind.ts';
 
 export const compactKind: JobKind = defineJobKind({
@@ -51,14 +51,14 @@ export function deleteKind(tickets: DeleteTickets): JobKind {
   return defineJobKind({
     name: 'delete',
     input: closed({
-      selection: SelectionInput,
+      selection: DeletionInput,
       token: Type.String({ maxLength: 500, description: 'From the preview of this selection.' }),
     }),
     run: async ({ archive, signal }, { selection, token }) => {
       // Captures stored from now on, for example by a crawl, were not in the preview and are kept.
       await using seen = await archive.view();
       await tickets.check(token, selection, seen, signal);
-      return await archive.delete(await selectionOf(archive, selection), { signal, seen });
+      return await archive.delete(await deletionOf(archive, selection), { signal, seen });
     },
   });
 }
