@@ -18,7 +18,7 @@ export * from './part-name.ts';
 export { PartStore } from './part-store.ts';
 export * from './record-facts.ts';
 export * from './recovery/adopt.ts';
-export { type Adopted, type AdoptingOptions, adoptRecords } from './recovery/adopt-records.ts';
+export { type Adopted, type AdoptingOptions, adoptContents, adoptRecords } from './recovery/adopt-records.ts';
 export * from './recovery/collect.ts';
 export * from './recovery/heal.ts';
 export * from './recovery/heal-plan.ts';

@@ -4,7 +4,7 @@ import { Deleter, type DeletionReport, type DeletionRequest, leasesToHeal, takeD
 import type { UrlKey } from '../../src/url/index.ts';
 import { type Book, CAPTURE_DATE, digestOfContent, idOf, keyOf } from './book.ts';
 import { heal } from './ledger-healer.ts';
-import { COLLECTION, DELETIONS, leaseOf, type WriterOptions, writerOf } from './ledger-machine.ts';
+import { COLLECTION, DELETIONS, type WriterOptions, writerLease, writerOf } from './ledger-machine.ts';
 import { isGivenUp } from './ledger-writer.ts';
 import type { Machine, Work } from './machine.ts';
 
@@ -18,9 +18,9 @@ export type LedgerDeleterOptions = WriterOptions & { readonly staysOpen?: boolea
 export function ledgerDeleter(wanted: Wanted, { staysOpen = false, ...options }: LedgerDeleterOptions = {}): Work {
   return async (machine) => {
     try {
-      const held = await leaseOf(machine);
-      if (!held) return;
-      const { lease } = held;
+      const given = await writerLease(machine, options);
+      if (!given) return;
+      const lease = given === 'none' ? undefined : given;
       const { catalog, clock, ids: newId, book, sleep } = machine;
       const writer = writerOf(machine, { lease, ...options });
       const collectionName = () => COLLECTION;

@@ -57,7 +57,7 @@ async function hasReplaced({ catalog }: World): Promise<boolean> {
 }
 
 /** The world with a catalog that was made again from the volume. */
-async function rebuiltFrom(world: World, kind: VolumeKind, trace?: Trace): Promise<World> {
+export async function rebuiltFrom(world: World, kind: VolumeKind, trace?: Trace): Promise<World> {
   const rebuilt = new World({ without: world.without }, world);
   rebuilt.loseCatalog();
   await runAlone(rebuilt, 'the last rebuild', ledgerRebuild(kind), trace);

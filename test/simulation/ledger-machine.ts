@@ -1,6 +1,9 @@
 /** What the processes of the ledger's scenarios share: the real stores, leases and writers on a simulated machine. */
+
+import type { Lease } from '../../src/catalog/index.ts';
 import {
   AppendingStore,
+  firstAttemptOf,
   HeldLease,
   LEASE_LIFE_MS,
   PartStore,
@@ -31,9 +34,11 @@ export const DELETIONS: SegmentKind = { ...CONTENTS, collection: 0, collectionNa
 
 export type WriterOptions = Partial<Pick<SegmentWriterOptions, 'lease' | 'firstAttempt'>> & {
   readonly volume?: VolumeKind;
+  /** The number of the owner of an embedded catalog, which has no lease. */
+  readonly owner?: number | undefined;
 };
 
-export function writerOf(machine: Machine, { volume, ...options }: WriterOptions): SegmentWriter {
+export function writerOf(machine: Machine, { volume, owner, ...options }: WriterOptions): SegmentWriter {
   const stores = storesOf(machine, volume);
   return new SegmentWriter({
     catalog: machine.catalog,
@@ -46,8 +51,14 @@ export function writerOf(machine: Machine, { volume, ...options }: WriterOptions
     host: machine.name,
     segmentBytesMax: 2 ** 30,
     graceMs: 0,
+    ...(owner !== undefined && { firstAttempt: firstAttemptOf(owner) }),
     ...options,
   });
+}
+
+/** The lease to write under; `none` for the owner of an embedded catalog. Undefined: others have it. */
+export async function writerLease(machine: Machine, { owner }: WriterOptions): Promise<Lease | 'none' | undefined> {
+  return owner === undefined ? (await leaseOf(machine))?.lease : 'none';
 }
 
 /** Takes a lease of the process's own, or of another name. */

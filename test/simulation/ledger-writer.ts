@@ -5,7 +5,7 @@ import { marksOf, type OpenSegment, type RecordGroup, recordHash, type SegmentWr
 import type { UrlKey } from '../../src/url/index.ts';
 import { CAPTURE_DATE, digestOfContent, keyOf, payloadOf, type TestCapture, urlOf } from './book.ts';
 import { memberOf } from './harness-writer.ts';
-import { COLLECTION, CONTENTS, leaseOf, type WriterOptions, writerOf } from './ledger-machine.ts';
+import { COLLECTION, CONTENTS, type WriterOptions, writerLease, writerOf } from './ledger-machine.ts';
 import type { Machine, Work } from './machine.ts';
 
 const TRIES = 6;
@@ -21,9 +21,9 @@ export function ledgerWriter(
 ): Work {
   return async (machine) => {
     try {
-      const held = await leaseOf(machine);
-      if (!held) return;
-      const writer = writerOf(machine, { lease: held.lease, ...options });
+      const given = await writerLease(machine, options);
+      if (!given) return;
+      const writer = writerOf(machine, { lease: given === 'none' ? undefined : given, ...options });
       await storeGroups(machine, writer, groups);
       if (!staysOpen) for (const open of writer.openSegments()) if (open.segment.bytes > 0) await writer.seal(open);
     } catch (error) {

@@ -2,7 +2,7 @@
  * A scenario: what was before, who acts, and what may go wrong. One schedule of it is one sequence of choices.
  */
 import { machineFor, type Trace, type Work } from './machine.ts';
-import { type Choose, ScheduleFailure, Scheduler, type WorldAction } from './scheduler.ts';
+import { type Choose, type Process, ScheduleFailure, Scheduler, type WorldAction } from './scheduler.ts';
 import { cutPower } from './simulated-disk.ts';
 import type { Without } from './without.ts';
 import { COMMITS_BACK_MAX, World } from './world.ts';
@@ -132,7 +132,7 @@ function actionsOf(scenario: Scenario, world: World, scheduler: Scheduler): () =
       for (let commits = 1; commits <= COMMITS_BACK_MAX; commits++)
         if (world.canGoBack(commits, goesBack === 'power cut'))
           add('back', 1, `the catalog goes back by ${commits} commits`, () =>
-            goBack(world, scheduler, goesBack, commits),
+            goBack(world, scheduler, scenario, commits),
           );
     if (isLossy && !world.isLost) add('lost', 1, 'the catalog is lost', () => world.loseCatalog());
     return actions;
@@ -146,13 +146,19 @@ function holderIsOver(scheduler: Scheduler, name: string): boolean {
 async function goBack(
   world: World,
   scheduler: Scheduler,
-  form: NonNullable<Scenario['goesBack']>,
+  { goesBack, processes }: Scenario,
   commits: number,
 ): Promise<void> {
   world.goBack(commits);
-  if (form === 'failover') await world.catalog.beginIncarnation(++world.incarnation);
-  else {
-    for (const process of scheduler.processes) if (process.state === 'started') scheduler.kill(process);
-    await cutPower(world, scheduler.choose, scheduler.trace);
+  if (goesBack === 'failover') {
+    await world.catalog.beginIncarnation(++world.incarnation);
+    return;
   }
+  // A process of the owner before never begins: nothing is done before the next owner has healed.
+  const isOver = ({ name, state }: Process) => {
+    const given = processes[name];
+    return state === 'started' || (state === 'new' && (typeof given === 'function' || !given?.startsWhen));
+  };
+  for (const process of scheduler.processes) if (isOver(process)) scheduler.kill(process);
+  await cutPower(world, scheduler.choose, scheduler.trace);
 }
