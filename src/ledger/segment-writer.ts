@@ -44,7 +44,7 @@ import { OpenSegment, type SegmentKind } from './open-segment.ts';
 import { isReplaced } from './replaced-notes.ts';
 import { sealSegment } from './seal.ts';
 import { segmentName } from './segment-name.ts';
-import type { SegmentStores } from './segment-store.ts';
+import type { SegmentStore, SegmentStores } from './segment-store.ts';
 import { formatOrigin } from './warcinfo-fields.ts';
 
 /** Bytes that may wait in memory before they are written to the volume. */
@@ -95,6 +95,8 @@ export class SegmentWriter {
   readonly #open = new Map<string, OpenSegment>();
   /** Full segments, which are sealed when the catalog has all of their records. */
   #full: OpenSegment[] = [];
+  /** Rows whose objects could not be begun. They are used first, so that a missing volume does not fill the catalog. */
+  readonly #unbegun = new Map<string, Segment>();
   #serial = 0;
 
   constructor(options: SegmentWriterOptions) {
@@ -135,8 +137,7 @@ export class SegmentWriter {
     const store = stores.get(kind.volume);
     const now = clock();
     const lease = this.#options.lease ?? ownerLease(await catalog.incarnation());
-    const row = await this.#list(kind, now);
-    await store.begin(row.name);
+    const row = await this.#listAndBegin(kind, store, now);
     const open = new OpenSegment(row, kind, store, firstAttempt);
     const encoder = new MemberEncoder({ coding: kind.coding, dictionary: kind.dictionary });
     const info: Field[] = [
@@ -156,6 +157,22 @@ export class SegmentWriter {
     open.begin(concat([encoder.fileStart(), encoder.encode(recordParts(record, warcFields(info)))]));
     encoder.close();
     return open;
+  }
+
+  async #listAndBegin(kind: SegmentKind, store: SegmentStore, now: number): Promise<Segment> {
+    const id = kindId(kind);
+    const unbegun = this.#unbegun.get(id);
+    this.#unbegun.delete(id);
+    const row = unbegun ?? (await this.#list(kind, now));
+    try {
+      await store.begin(row.name);
+    } catch (error) {
+      // An attempt that failed may have made the object.
+      const isBegun = error instanceof PinakesError && error.code === 'OBJECT_EXISTS';
+      if (!isBegun) this.#unbegun.set(id, row);
+      throw error;
+    }
+    return row;
   }
 
   /** Lists a segment under a name that no volume has. */
@@ -379,6 +396,7 @@ export class SegmentWriter {
   reset(): void {
     this.#full = [];
     this.#open.clear();
+    this.#unbegun.clear();
   }
 
   /** Goes on with a segment that the former owner of an embedded catalog left open and that was healed (P1). */

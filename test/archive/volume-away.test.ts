@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { leaveTombstones } from './opened-parts.ts';
-import { allCaptures, contentOf, NOON, page } from './trial-archive.ts';
+import { catalogOf, leaveTombstones } from './opened-parts.ts';
+import { allCaptures, contentOf, makeArchive, NOON, page } from './trial-archive.ts';
 import { problemsOf, twoVolumes, urlOf } from './two-volumes.ts';
 
 const COUNT = 12;
@@ -56,4 +56,20 @@ test('stores go to the volumes that are left, and fail with the name of a missin
   renameSync(join(archive.directory, 'volumes/unplugged'), join(archive.directory, 'volumes/main'));
   renameSync(`${second}-unplugged`, second);
   assert.deepEqual(await problemsOf(archive), []);
+});
+
+test('stores that fail while the volume is missing leave one row of a segment at most', async (t) => {
+  const archive = await makeArchive(t);
+  await archive.store(page(urlOf('main', 1), NOON, contentOf('first')));
+  const directory = join(archive.directory, 'volumes/main');
+  renameSync(directory, `${directory}-unplugged`);
+  for (let number = 0; number < COUNT; number++) {
+    const failing = archive.store(page(urlOf('late', number), NOON, contentOf(`late ${number}`)));
+    await assert.rejects(failing, { code: 'VOLUME_MISSING' });
+  }
+  renameSync(`${directory}-unplugged`, directory);
+  await archive.store(page(urlOf('main', 2), NOON, contentOf('second')));
+  const rows = await catalogOf(archive).segments();
+  assert.equal(rows.length, 2);
+  assert.ok(rows.every(({ bytes }) => bytes > 0));
 });
