@@ -166,8 +166,23 @@ export type Mark = Uint8Array;
 /**
  * The content of a full record of the commit. `isSpare`: the archive has the content, and the record is kept in full on
  * purpose, for example because a revisit would be larger. It becomes the holder only if the block is gone.
+ * `isDistinct`: the caller wants a content of its own, or has compared bytes with the contents that the archive had. So
+ * it may not share a block that another writer has added meanwhile.
  */
-export type NewBlock = Pick<Block, 'key' | 'size' | 'holder'> & { readonly isSpare?: boolean };
+export type NewBlock = Pick<Block, 'key' | 'size' | 'holder'> & {
+  readonly isSpare?: boolean;
+  readonly isDistinct?: boolean;
+};
+
+/** Whether the archive has another content under the key of a new block (I7). */
+export function isOtherContent(
+  held: Pick<Block, 'size' | 'holder'> | undefined,
+  { size, holder, isDistinct = false }: NewBlock,
+): boolean {
+  if (!held) return false;
+  const isSameRecord = held.holder.segment === holder.segment && held.holder.offset === holder.offset;
+  return held.size !== size || (isDistinct && !isSameRecord);
+}
 
 /**
  * A capture that a commit adds. With marks, the commit checks that the archive does not have the capture and that none
@@ -237,7 +252,10 @@ export type CommitGroup = {
   readonly moves?: readonly { readonly from: Capture; readonly to: Capture }[];
   /** Holders that moved. One that is not at `from` any more stays where it is. */
   readonly holderMoves?: readonly { readonly key: BlockKey; readonly from: Place; readonly to: Place }[];
-  /** Adds blocks that are absent. The outcome names the others as lost, and their records become surplus. */
+  /**
+   * Adds blocks that are absent. The outcome names the others as lost, and their records become surplus. A key that
+   * another content has makes the outcome `stale` (I7).
+   */
   readonly blocks?: readonly NewBlock[];
   readonly captures?: readonly NewCapture[];
   /** Captures without a deletion, for corrections by a heal. Missing ones are ignored. */
@@ -274,7 +292,10 @@ export type CommitOutcome =
    * the catalog is being adopted, and the group deletes, bars, swaps or removes.
    */
   | { readonly kind: 'fenced'; readonly why: 'lease' | 'segment' | 'adopting' }
-  /** These contents are gone or have other holders. The group must be made again (C3). */
+  /**
+   * These contents are gone or have other holders, or their keys have other contents. The group must be made again
+   * (C3, I7).
+   */
   | { readonly kind: 'stale'; readonly blocks: readonly BlockKey[] }
   /** The archive has these captures of the group, or had them and deleted them (C5); indexes into `captures`. */
   | { readonly kind: 'known'; readonly captures: readonly number[]; readonly deleted: readonly number[] }

@@ -18,6 +18,7 @@ import {
   type DeadRecord,
   type FileDamage,
   firstSequenceOf,
+  isOtherContent,
   type Lease,
   type LeaseRow,
   type Mark,
@@ -282,7 +283,7 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
 
   /** The first check that fails, in the order of CommitGroup. */
   #refusalOf(group: CommitGroup): CommitOutcome | undefined {
-    const { lease, id, segments = [], referents = [], deletions = [], captures = [] } = group;
+    const { lease, id, segments = [], referents = [], deletions = [], blocks = [], captures = [] } = group;
     if (lease && !this.isLiving(lease)) return { kind: 'fenced', why: 'lease' };
     if (id !== undefined && segments.some(({ number }) => this.contents.segments.get(number)?.lastCommit === id))
       return { kind: 'committed', lost: [], freed: 0 };
@@ -292,7 +293,8 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
     const stale = referents.filter(
       ({ key, holder }) => !isSamePlace(this.contents.blocks.get(blockId(key))?.holder, holder),
     );
-    if (stale.length > 0) return { kind: 'stale', blocks: stale.map(({ key }) => key) };
+    const other = blocks.filter((block) => isOtherContent(this.contents.blocks.get(blockId(block.key)), block));
+    if (stale.length + other.length > 0) return { kind: 'stale', blocks: [...stale, ...other].map(({ key }) => key) };
     const moved = indexesOf(deletions, ({ capture }) => !isStillThere(this.contents, capture));
     if (moved.length > 0) return { kind: 'moved', captures: moved };
     const known = indexesOf(

@@ -167,7 +167,7 @@ function ownBlock(facts: RecordFacts, named: BlockKey, held: readonly Block[], d
   const sameDigest = [...held, ...draft.blocks.filter(({ key }) => equal(key.digest, named.digest))];
   const isOther = ({ key, size }: Pick<Block, 'key' | 'size'>) =>
     key.overflow === named.overflow && size !== facts.payloadBytes;
-  if (facts.overflow > 0 || !sameDigest.some(isOther)) return named;
+  if (!sameDigest.some(isOther)) return named;
   const same = sameDigest.find(({ size }) => size === facts.payloadBytes);
   if (same) return same.key;
   return { digest: named.digest, overflow: Math.max(...sameDigest.map(({ key }) => key.overflow)) + 1 };

@@ -2,7 +2,16 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
-import type { BlockKey, Capture, CommitOutcome, Lease, Segment, SharedCatalog } from '../../src/catalog/index.ts';
+import type {
+  Block,
+  BlockKey,
+  Capture,
+  CommitOutcome,
+  Lease,
+  NewBlock,
+  Segment,
+  SharedCatalog,
+} from '../../src/catalog/index.ts';
 import { all, capture } from './catalog-fixture.ts';
 
 const WRITERS = 8;
@@ -124,6 +133,24 @@ export function manyWriters(name: string, open: () => Promise<SharedCatalog>): v
         true,
         false,
       ]);
+    });
+
+    behaviour('I7: a content is not taken for another that got its key meanwhile', async (catalog) => {
+      const segments = [1, 2, 3].map((number) => ({ segment: number, offset: 0, length: 100 }));
+      const [first, second, third] = segments as [Block['holder'], Block['holder'], Block['holder']];
+      const store = (holder: Block['holder'], block: Partial<NewBlock> = {}) =>
+        catalog.commit({
+          blocks: [{ key: key('content'), size: 10, holder, ...block }],
+          captures: [{ capture: capture('http://a.com/', { block: key('content'), place: holder }) }],
+        });
+      const other: CommitOutcome = { kind: 'stale', blocks: [key('content')] };
+      assert.equal((await store(first)).kind, 'committed');
+      assert.deepEqual(await store(second, { size: 11 }), other);
+      assert.deepEqual(await store(second, { size: 11, isSpare: true }), other);
+      assert.deepEqual(await store(second, { isDistinct: true }), other);
+      assert.equal((await store(first, { isDistinct: true })).kind, 'committed', 'its own record');
+      assert.equal((await store(third)).kind, 'committed', 'the same content');
+      assert.equal((await catalog.totals()).captures, 2);
     });
 
     behaviour('I6: a capture is deleted as it was seen before its content was found', async (catalog) => {

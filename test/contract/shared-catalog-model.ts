@@ -87,8 +87,11 @@ class SharedWorld extends CatalogWorld {
         keepsUnreferenced: this.below(3) === 0,
       }),
       blocks: this.some(3, (): NewBlock => {
-        const { size, holder } = this.block();
-        return { key: key(), size, holder, ...(this.below(4) === 0 && { isSpare: true }) };
+        const { holder } = this.block();
+        // Mostly of the same size, so that few groups have another content under the key of a block.
+        const size = this.below(20) === 0 ? 2000 : 1000;
+        const isDistinct = this.below(20) === 0;
+        return { key: key(), size, holder, isDistinct, ...(this.below(4) === 0 && { isSpare: true }) };
       }),
       captures: this.some(5, () => this.#newCapture(known)),
       aliases: this.some(2, () => this.alias()),

@@ -67,6 +67,7 @@ export class CatalogDraft {
    */
   readonly #contents = new Map<number, Contents[]>();
   readonly #added: BlockKey[] = [];
+  readonly #distinct = new Set<BlockKey>();
   readonly #spare: NewBlock[] = [];
   /** Blocks that get another holder. */
   readonly #moved = new Map<Block, BlockKey>();
@@ -135,12 +136,13 @@ export class CatalogDraft {
     return Math.max(-1, ...this.#contentsOf(digest).blocks.map(({ key }) => key.overflow)) + 1;
   }
 
-  /** A block that no capture refers to yet. */
-  addBlock(key: BlockKey, size: number, holder: Place): void {
+  /** A block that no capture refers to yet. `isDistinct`: see `NewBlock`. */
+  addBlock(key: BlockKey, size: number, holder: Place, isDistinct = false): void {
     assert(!this.block(key), 'a block is made once');
     this.#resolutionFilter.addDigest(key.digest);
     this.#set({ key, size, holder, references: 0 });
     this.#added.push(key);
+    if (isDistinct) this.#distinct.add(key);
   }
 
   /** Another full record of a block. It becomes the holder if the block is gone when the draft is committed. */
@@ -223,7 +225,7 @@ export class CatalogDraft {
       referents: [...this.#referents],
       moves: this.#moves,
       holderMoves,
-      blocks: [...this.#added.map((key) => newBlock(this.block(key)!)), ...spare, ...this.#spare],
+      blocks: [...this.#added.map((key) => this.#newBlock(key)), ...spare, ...this.#spare],
       captures: this.#put,
       removeCaptures: this.#removed,
       dead: this.#dead,
@@ -278,6 +280,11 @@ export class CatalogDraft {
     if (this.#removed.length > 0) return true;
     const referred = new Set(this.#put.flatMap(({ capture: { block } }) => (block ? [this.block(block)] : [])));
     return this.#added.some((key) => !referred.has(this.block(key)));
+  }
+
+  #newBlock(key: BlockKey): NewBlock {
+    const block = newBlock(this.block(key)!);
+    return this.#distinct.has(key) ? { ...block, isDistinct: true } : block;
   }
 
   #find(digest: Uint8Array): Contents | undefined {

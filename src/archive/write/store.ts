@@ -353,7 +353,8 @@ export class StoreQueue {
     const request = made?.request ?? this.#encodeRequest(input, record.recordId);
     if (request) this.#archive.segmentWriter.append(open, request);
     const isNew = !('block' in decision);
-    if (isNew) draft.addBlock(key, spool.facts.payloadBytes, place);
+    const { mode = 'regular' } = waiting.options;
+    if (isNew) draft.addBlock(key, spool.facts.payloadBytes, place, mode !== 'regular');
     else if (decision.kind === 'lost') draft.moveHolder(key, place);
     else if (!isRevisit) draft.addSpare(key, spool.facts.payloadBytes, place);
     if (isNew || decision.kind === 'lost') this.#fresh.set(blockId(key), { referent: referentOf(record) });

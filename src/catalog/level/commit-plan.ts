@@ -9,18 +9,19 @@ import { assert, fromLatin1 } from '../../base/index.ts';
 import { type BlockEntry, type BlockReference, type Holding, prefixOf } from '../block-codec.ts';
 import { compareBlockKeys } from '../block-order.ts';
 import type { CaptureIdentity } from '../capture-codec.ts';
-import type {
-  Alias,
-  Block,
-  BlockKey,
-  Capture,
-  CommitGroup,
-  CommitOutcome,
-  DeadRecord,
-  Mark,
-  NewBlock,
-  Place,
-  SegmentChange,
+import {
+  type Alias,
+  type Block,
+  type BlockKey,
+  type Capture,
+  type CommitGroup,
+  type CommitOutcome,
+  type DeadRecord,
+  isOtherContent,
+  type Mark,
+  type NewBlock,
+  type Place,
+  type SegmentChange,
 } from '../catalog.ts';
 import { RowWriter } from '../row-bytes.ts';
 import { TABLE, tableKey } from '../table.ts';
@@ -96,11 +97,12 @@ export class CommitPlan {
     }
   }
 
-  /** The checks of referents and deletions. */
+  /** The checks of referents, new blocks and deletions. */
   refusal(): CommitOutcome | undefined {
-    const { referents = [], deletions = [] } = this.#group;
+    const { referents = [], deletions = [], blocks = [] } = this.#group;
     const stale = referents.filter(({ key, holder }) => !isSamePlace(this.#entryOf(key)?.held?.holder, holder));
-    if (stale.length > 0) return { kind: 'stale', blocks: stale.map(({ key }) => key) };
+    const other = blocks.filter((block) => isOtherContent(this.#entryOf(block.key)?.held, block));
+    if (stale.length + other.length > 0) return { kind: 'stale', blocks: [...stale, ...other].map(({ key }) => key) };
     const moved = deletions.flatMap(({ capture }, index) => (this.#isStillThere(capture) ? [] : [index]));
     return moved.length > 0 ? { kind: 'moved', captures: moved } : undefined;
   }

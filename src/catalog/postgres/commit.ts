@@ -25,6 +25,7 @@ import {
   type Capture,
   type CommitGroup,
   type CommitOutcome,
+  isOtherContent,
   type Lease,
   type Mark,
   type Segment,
@@ -57,7 +58,7 @@ export function assertGroup(group: CommitGroup): void {
 /** Checks a group and makes its changes, in the transaction of the query. A refusal rolls the transaction back. */
 export async function commitGroup(query: Query, tables: Tables, group: CommitGroup): Promise<CommitOutcome> {
   const refuse = (outcome: CommitOutcome) => rollBack(outcome);
-  const { lease, referents = [], deletions = [] } = group;
+  const { lease, referents = [], deletions = [], blocks: added = [] } = group;
   await passGate(query, tables, group);
   if (lease && !(await holdsLease(query, tables, lease))) refuse({ kind: 'fenced', why: 'lease' });
   const segments = await lockSegments(query, tables, group);
@@ -70,7 +71,8 @@ export async function commitGroup(query: Query, tables: Tables, group: CommitGro
   const captures = await lockCaptures(query, tables, group);
   const blocks = await lockBlocks(query, tables, group, captures);
   const stale = referents.filter(({ key, holder }) => !isSamePlace(blocks.get(blockId(key))?.holder, holder));
-  if (stale.length > 0) refuse({ kind: 'stale', blocks: stale.map(({ key }) => key) });
+  const other = added.filter((block) => isOtherContent(blocks.get(blockId(block.key)), block));
+  if (stale.length + other.length > 0) refuse({ kind: 'stale', blocks: [...stale, ...other].map(({ key }) => key) });
   const moved = indexesOf(deletions, ({ capture }) => !isStillThere(captures.get(captureId(capture)), capture));
   if (moved.length > 0) refuse({ kind: 'moved', captures: moved });
   await checkCaptures(query, tables, group, refuse);

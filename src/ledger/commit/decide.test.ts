@@ -93,6 +93,7 @@ test('a content that the server says is unmodified becomes a revisit without a q
 test('the overflow number of a record names its block', () => {
   assert.equal(copied(1, { blocks: [block(0), block(1)] }), 'held 1');
   assert.equal(copied(2, { blocks: [block(0), block(1)] }), 'collision 2');
+  assert.equal(copied(1, { blocks: [block(0), block(1, SIZE + 1)] }), 'collision 2');
 });
 
 test('a copied record without a number is the first content of its digest', () => {

@@ -8,7 +8,7 @@
  *   store mode regular     the same size; the block without an overflow number first
  *   store mode compare     the same bytes
  *   store mode force-new   none
- *   record with a number   the block with this overflow number
+ *   record with a number   the same size and this overflow number
  * ```
  *
  * The first row that is true decides:
@@ -96,7 +96,7 @@ export function decide(facts: ContentFacts): Decision | Question {
 function equalBlock({ mode, blocks, size, number = 0, same }: ContentFacts): Block | undefined {
   if (mode === 'force-new') return undefined;
   if (mode === 'compare') return same === 'none' ? undefined : same;
-  if (number > 0) return blocks.find(({ key }) => key.overflow === number);
+  if (number > 0) return blocks.find((block) => block.key.overflow === number && block.size === size);
   const first = blocks.find(({ key }) => key.overflow === 0);
   return first?.size === size ? first : blocks.find((block) => block.size === size);
 }
@@ -108,8 +108,7 @@ function mayBeShared({ isShareable, mode, size, sharedBytesMin }: ContentFacts):
 
 /** A content whose digest other contents have. */
 function beside({ blocks, number }: ContentFacts): Decision {
-  const isFree = number !== undefined && (number > 0 || !hasNumber(blocks, 0));
-  if (isFree) return { kind: 'collision', overflow: number };
+  if (number !== undefined && !hasNumber(blocks, number)) return { kind: 'collision', overflow: number };
   return { kind: 'collision', overflow: Math.max(...blocks.map(({ key }) => key.overflow)) + 1 };
 }
 

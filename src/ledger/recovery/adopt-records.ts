@@ -97,14 +97,16 @@ export async function adoptContents(
     unresolved: 'refuse',
   } as const;
   const enter = async (records: readonly SegmentRecord[]) => {
-    const { captures, blocks } = await ownGroup(catalog, records, grouping);
-    const isBarred = await catalog.findBarred(captures.map(({ capture }) => capture));
-    const barred = new Set(captures.flatMap(({ capture }, index) => (isBarred[index] ? [capture.place.offset] : [])));
-    const kept = blocks.filter(({ holder }) => !barred.has(holder.offset));
-    const group = { lease, blocks: kept, keepsUnreferenced: true };
-    const outcome = await askAgain(() => commitCounted(catalog, group), again);
-    await onStep?.();
-    return outcome.kind === 'committed';
+    for (;;) {
+      const { captures, blocks } = await ownGroup(catalog, records, grouping);
+      const isBarred = await catalog.findBarred(captures.map(({ capture }) => capture));
+      const barred = new Set(captures.flatMap(({ capture }, index) => (isBarred[index] ? [capture.place.offset] : [])));
+      const kept = blocks.filter(({ holder }) => !barred.has(holder.offset));
+      const group = { lease, blocks: kept, keepsUnreferenced: true };
+      const outcome = await askAgain(() => commitCounted(catalog, group), again);
+      await onStep?.();
+      if (outcome.kind !== 'stale') return outcome.kind === 'committed';
+    }
   };
   let full: SegmentRecord[] = [];
   for await (const record of segmentRecords(store, content, row.bytes, content.bytes, { signal })) {
