@@ -23,6 +23,7 @@ import {
   RunsCache,
   type SegmentStores,
   SegmentWriter,
+  sequenceOf,
   type WriteOutcome,
 } from '../ledger/index.ts';
 import { Collections } from './collections.ts';
@@ -37,6 +38,7 @@ import { ResolutionFilter } from './revisit/resolution-filter.ts';
 import { Scratch } from './scratch.ts';
 import { SegmentRegistry } from './segment/segment-registry.ts';
 import { VolumeStores } from './segment/segment-stores.ts';
+import { SequenceList } from './segment/sequence-list.ts';
 import { Tombstones } from './segment/tombstones.ts';
 import { VolumeSet } from './segment/volume-set.ts';
 import { NamedSnapshots } from './stream/named-snapshots.ts';
@@ -94,6 +96,7 @@ export class OpenedArchive {
   readonly collections: Collections;
   readonly tombstones: Tombstones;
   readonly snapshots: NamedSnapshots;
+  readonly sequences: SequenceList;
   /** Maps a digest to the fingerprint that identifies contents: the digest itself, except in tests of collisions. */
   readonly fingerprint: (digest: Uint8Array) => Uint8Array;
   readonly #owner: OwnerFile;
@@ -132,6 +135,7 @@ export class OpenedArchive {
     this.retrieval = new Retrieval(catalog, this.access, fingerprint);
     this.collections = new Collections(catalog);
     this.snapshots = new NamedSnapshots(directory);
+    this.sequences = new SequenceList(directory);
   }
 
   /** Takes the archive for this process and opens its parts. When that fails, the catalog is closed again. */
@@ -165,6 +169,7 @@ export class OpenedArchive {
     const segments = await this.catalog.segments();
     this.segmentRegistry.load(segments);
     this.segmentRegistry.isNew = segments.length === 0;
+    this.segmentRegistry.newestSequence = segments.reduce((newest, one) => Math.max(newest, sequenceOf(one)), 0);
   }
 
   /** A directory for temporary files of this opening alone. */

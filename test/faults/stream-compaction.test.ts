@@ -1,5 +1,6 @@
 /**
- * A compaction fails at its n-th change, for every n, between two halves of a stream. The archive is as small as
+ * A compaction fails at its n-th change, for every n, between two halves of a stream, and the archive is rebuilt before
+ * and after the next compaction. The archive is as small as
  * possible: three segments that share contents, and a cursor in the middle of a segment. So there are about forty
  * changes, and each can fail in turn.
  */
@@ -92,7 +93,11 @@ async function interrupted(directory: string, effect: Effect, nth: number): Prom
   await archive.close();
   const again = await open(new FaultyVolume(inner, random), nth + 2000);
   await check(again, halves);
+  await again.rebuild();
+  await check(again, halves);
   await again.compact();
+  await check(again, halves);
+  await again.rebuild();
   await check(again, halves);
   await again.close();
   return hasFired;

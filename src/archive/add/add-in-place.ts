@@ -34,7 +34,7 @@ import { inSegment } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { CatalogDraft } from '../revisit/catalog-draft.ts';
 import { deletedOffsets } from '../segment/deleted-records.ts';
-import { changeSegment, listedSegment, unlistSegment } from '../segment/listed-segment.ts';
+import { changeSegment, newSegment, unlistSegment } from '../segment/listed-segment.ts';
 import { OddCounter } from '../segment/odd-records.ts';
 import { Registrar } from '../write/registrar.ts';
 import { workersFor } from './add-input.ts';
@@ -136,7 +136,7 @@ async function linkFile(
     return { segment: known, isNew: false };
   }
   await assertLinkable(file);
-  const segment = await listedSegment(archive, { volume: volume.name, name, collection });
+  const segment = await newSegment(archive, { volume: volume.name, name, collection });
   try {
     await volume.link(file, name);
   } catch (error) {

@@ -1,56 +1,74 @@
 /**
- * The places of segments in the order of storage, through a rebuild (R4). A segment that this archive began has its
- * sequence number in its warcinfo. The other segments' numbers are only in the catalog, so a rebuild takes the places
- * of all segments from the catalog that it empties, and notes them in the new one until the segments are listed again.
+ * The places of segments in the order of storage, when the catalog is made again (R4). A segment that this archive
+ * began has its sequence number in its warcinfo, and a replacement has its runs at its end. The numbers of other
+ * segments are in a list beside the catalog (sequence-list.ts). A rebuild first completes the list from the catalog
+ * that it empties.
  *
  * ```
  *   note  rebuilding           the rebuild is not complete, or the cataloguing after the catalog was lost
- *   note  place:<segment>      JSON: {"sequence","roots"}, as in the row
+ *   note  place:<segment>      JSON: the roots in the row, until the segment is listed again
  *   note  runs:<segment>       as before
  * ```
- * Without its note, a segment gets the number in its warcinfo, or else the next one. At other times, a file that the
- * catalog does not know is new, and gets the next number: it may be a segment of another archive.
+ * At other times, a file that the catalog does not know may be a segment of another archive, and gets the next number.
+ * After a power cut it may also be one of our own, which is above all that the catalog knows.
  */
-import type { NewSegment } from '../../catalog/index.ts';
-import { RUNS_NOTE, refusalOf, sequenceOf } from '../../ledger/index.ts';
+import type { NewSegment, RootSegment } from '../../catalog/index.ts';
+import { RUNS_NOTE, refusalOf } from '../../ledger/index.ts';
+import { ifGiven } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { readSequence } from './replacement.ts';
 
 const REBUILDING_NOTE = 'rebuilding';
 const PLACE_NOTE = 'place:';
 
-type Place = Pick<NewSegment, 'sequence' | 'roots'>;
+type Place = Pick<NewSegment, 'sequence' | 'roots'> & {
+  /** Whether the segment or the list has the number. */
+  readonly isListed: boolean;
+};
 
 /** The notes that the emptied catalog begins with. */
 export async function keptPlaces({
   catalog,
   segmentRegistry,
-}: Pick<OpenedArchive, 'catalog' | 'segmentRegistry'>): Promise<Record<string, string>> {
+  sequences,
+}: Pick<OpenedArchive, 'catalog' | 'segmentRegistry' | 'sequences'>): Promise<Record<string, string>> {
+  const segments = await segmentRegistry.all();
+  await sequences.keep(segments);
   const notes: Record<string, string> = { [REBUILDING_NOTE]: 'yes' };
-  for (const segment of await segmentRegistry.all()) {
-    const { name, roots } = segment;
-    const place: Place = { sequence: sequenceOf(segment), ...(roots && { roots }) };
-    notes[PLACE_NOTE + name] = JSON.stringify(place);
-  }
+  for (const { name, roots } of segments) if (roots) notes[PLACE_NOTE + name] = JSON.stringify(roots);
   // A rebuild that did not come to its end has places of segments that are not listed yet. A damaged catalog may have
   // none of these notes.
   const read = (prefix: string) => catalog.notes(prefix).catch(() => ({}));
   return { ...(await read(PLACE_NOTE)), ...notes, ...(await read(RUNS_NOTE)) };
 }
 
-/** The place that a segment had before the rebuild. Empty for a segment that was found otherwise. */
-export async function keptPlace(
-  { catalog, segmentRegistry, volumes }: Pick<OpenedArchive, 'catalog' | 'segmentRegistry' | 'volumes'>,
+/** The place of a segment that was found in a volume. */
+export async function placeOfFound(
+  archive: Pick<OpenedArchive, 'catalog' | 'segmentRegistry' | 'sequences' | 'volumes'>,
   { name, volume }: Pick<NewSegment, 'name' | 'volume'>,
 ): Promise<Place> {
+  const { catalog, segmentRegistry, sequences, volumes } = archive;
+  const own = await ifGiven(readSequence(volumes.get(volume), name));
+  if (!(await isMadeAgain(archive))) {
+    const isOurs = own !== undefined && own > segmentRegistry.newestSequence;
+    return isOurs ? { sequence: own, isListed: true } : { isListed: false };
+  }
   const note = PLACE_NOTE + name;
   const text = (await catalog.notes(note))[note];
-  if (text !== undefined) return JSON.parse(text) as Place;
-  if (!(REBUILDING_NOTE in (await catalog.notes(REBUILDING_NOTE)))) {
-    if (!segmentRegistry.isNew) return {};
-    refusalOf(await catalog.commit({ putNotes: { [REBUILDING_NOTE]: 'yes' } }));
-  }
-  return { sequence: await readSequence(volumes.get(volume), name) };
+  const roots = text === undefined ? undefined : (JSON.parse(text) as RootSegment[]);
+  const sequence = (await sequences.of(name)) ?? own;
+  return { sequence, isListed: sequence !== undefined, ...(roots && { roots }) };
+}
+
+/** Whether all segments are being catalogued. */
+async function isMadeAgain({
+  catalog,
+  segmentRegistry,
+}: Pick<OpenedArchive, 'catalog' | 'segmentRegistry'>): Promise<boolean> {
+  if (REBUILDING_NOTE in (await catalog.notes(REBUILDING_NOTE))) return true;
+  if (!segmentRegistry.isNew) return false;
+  refusalOf(await catalog.commit({ putNotes: { [REBUILDING_NOTE]: 'yes' } }));
+  return true;
 }
 
 /** Forgets the places, since every segment is listed. */

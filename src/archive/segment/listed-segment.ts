@@ -1,19 +1,29 @@
 /** The rows of segments that healing or an add in place finds or makes. The catalog deals their numbers (P3). */
 import { PinakesError } from '../../base/index.ts';
 import type { CommitGroup, NewSegment, Segment, SegmentChange } from '../../catalog/index.ts';
-import { refusalOf } from '../../ledger/index.ts';
+import { refusalOf, sequenceOf } from '../../ledger/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
-import { keptPlace } from './kept-places.ts';
+import { placeOfFound } from './kept-places.ts';
 
-/** The row of a segment, which is entered in the catalog unless it is there. */
-export async function listedSegment(
-  archive: Pick<OpenedArchive, 'catalog' | 'segmentRegistry' | 'volumes'>,
-  segment: NewSegment,
-): Promise<Segment> {
-  const { catalog } = archive;
-  const row =
-    (await catalog.segmentByName(segment.name)) ??
-    (await catalog.listSegment({ ...segment, ...(await keptPlace(archive, segment)) }));
+type ListingArchive = Pick<OpenedArchive, 'catalog' | 'segmentRegistry' | 'sequences' | 'volumes'>;
+
+/** The row of a segment that is in a volume, which is entered in the catalog unless it is there. */
+export async function listedSegment(archive: ListingArchive, segment: NewSegment): Promise<Segment> {
+  const known = await archive.catalog.segmentByName(segment.name);
+  if (known) return known;
+  const { isListed, ...place } = await placeOfFound(archive, segment);
+  return isListed ? list(archive, { ...segment, ...place }) : newSegment(archive, segment);
+}
+
+/** The row of a segment that another writer wrote and that is new in this archive. */
+export async function newSegment(archive: ListingArchive, segment: NewSegment): Promise<Segment> {
+  const row = await list(archive, segment);
+  await archive.sequences.add(row.name, sequenceOf(row));
+  return row;
+}
+
+async function list({ catalog }: ListingArchive, segment: NewSegment): Promise<Segment> {
+  const row = await catalog.listSegment(segment);
   if (!row) throw new PinakesError('LEASE_LOST', { where: segment.name });
   return row;
 }

@@ -36,6 +36,8 @@ export class SegmentRegistry {
   isNew = false;
   /** Replacements that this process is writing, by number. */
   readonly replacing = new Set<number>();
+  /** The highest sequence number in the catalog when the archive was opened. */
+  newestSequence = 0;
   #rebuilds = 0;
   #isComplete = true;
   /** Counts the changes of this process, so that an answer from before a change does not replace it. */

@@ -15,6 +15,7 @@ import type { SegmentRegistry } from '../segment/segment-registry.ts';
 /** The parts of an open archive that are used to take a snapshot. */
 export type SnapshotArchive = {
   readonly clock: Clock;
+  readonly catalog: Pick<SharedCatalog, 'isAdopting'>;
   readonly segmentRegistry: SegmentRegistry;
   exclusive<T>(work: () => Promise<T>): Promise<T>;
 };
@@ -22,7 +23,7 @@ export type SnapshotArchive = {
 /** Takes a snapshot between two changes. */
 export function takeSnapshot(archive: SnapshotArchive): Promise<SnapshotBounds> {
   return archive.exclusive(async () => {
-    assertComplete(archive);
+    await assertComplete(archive);
     return boundsOfRows(await archive.segmentRegistry.all());
   });
 }
@@ -39,8 +40,8 @@ export type RootPlacesArchive = {
 export async function rootPlacesOf(archive: RootPlacesArchive): Promise<RootPlaces> {
   const { catalog, segmentRegistry, runs } = archive;
   for (;;) {
-    if (!segmentRegistry.isComplete) await archive.idle();
-    assertComplete(archive);
+    if (!segmentRegistry.isComplete || (await catalog.isAdopting())) await archive.idle();
+    await assertComplete(archive);
     const places = await RootPlaces.load(
       {
         segments: () => segmentRegistry.all(),
@@ -54,7 +55,12 @@ export async function rootPlacesOf(archive: RootPlacesArchive): Promise<RootPlac
   }
 }
 
-function assertComplete({ segmentRegistry }: Pick<SnapshotArchive, 'segmentRegistry'>): void {
+async function assertComplete({
+  catalog,
+  segmentRegistry,
+}: Pick<SnapshotArchive, 'catalog' | 'segmentRegistry'>): Promise<void> {
+  if (await catalog.isAdopting())
+    throw new PinakesError('ARCHIVE_BUSY', { detail: 'what is in the volumes is being adopted' });
   if (!segmentRegistry.isComplete)
     throw new PinakesError('CATALOG_DAMAGED', { detail: 'a rebuild of it did not come to its end' });
 }
