@@ -11,7 +11,7 @@ import { type Archive, openArchive } from '../../src/archive/index.ts';
 import type { Finding } from '../../src/base/index.ts';
 import { type Coding, readRecords } from '../../src/warc/index.ts';
 import { breakSector } from './bad-sector-sample.ts';
-import { members, response, warcinfo } from './foreign-file.ts';
+import { members, response, revisitOf, warcinfo, writeForeign } from './foreign-file.ts';
 import {
   allCaptures,
   contentOf,
@@ -167,6 +167,24 @@ for (const isInterrupted of [false, true])
     assert.equal((await archive.add([file], { inPlace: true, workers: 0 })).filesKnown, 1);
     assert.equal((await archive.verify()).errors, 0);
   });
+
+test('revisits of the content of a bad sector are resolved when the file is added in place again', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const pages = numbers.map((n) => response(urlOf(n), NOON + n * 1000, randomBytes(3000)));
+  const { start, members: parts } = members([warcinfo(), ...pages], 'gzip');
+  const [file, later] = [join(directory, 'original.warc.gz'), join(directory, 'later.warc.gz')];
+  writeFileSync(file, Buffer.concat([start, ...parts]));
+  const named = pages.map((original, n) => revisitOf(original, `http://later.example/${n}`, NOON + 1e6 + n * 1000));
+  await writeForeign(later, [warcinfo(), ...named]);
+  const archive = await makeArchive(t);
+  const repair = await breakSector(t, file, 5 * SECTOR_BYTES);
+  await archive.add([file], { inPlace: true, workers: 0 });
+  const { unresolved } = await archive.add([later], { workers: 0 });
+  assert.ok(unresolved > 0 && unresolved < numbers.length);
+  repair();
+  await archive.add([file], { inPlace: true, workers: 0 });
+  assert.ok((await allCaptures(archive)).every(({ block }) => block));
+});
 
 test('the content of a bad sector is added later, even when the first add was interrupted behind the sector', async (t) => {
   const { file, contents, sector } = writeLarge(await temporaryDirectory(t), 'gzip');

@@ -2,11 +2,11 @@
  * Tries again to find the contents of revisits whose original was missing when they were stored. Files arrive in any
  * order, and a rebuild reads segments in the order of their names.
  *
- * Failed attempts are repeated only after records were stored: the catalog notes the numbers and lengths of the
- * segments at the last attempt. Unresolved revisits are kept in notes (see revisit-clues.ts).
+ * Failed attempts are repeated only after records were stored: the catalog notes what the archive had at the last
+ * attempt. Unresolved revisits are kept in notes (see revisit-clues.ts).
  *
  * ```
- *   note  resolution     digest of the numbers and lengths of all segments when all unresolved revisits had been tried
+ *   note  resolution     fingerprint of all segments when all unresolved revisits had been tried
  * ```
  */
 import { parseDigest } from '../../base/index.ts';
