@@ -4,7 +4,7 @@
  * segments (P1). What one owner does at the same time are several processes here. The letters are those of the model of
  * the protocol from which the rules were drawn; those with a number are the same over a volume of immutable objects.
  */
-import { judgeCatalog, judgeRebuilt } from './judge.ts';
+import { judgeCatalog, judgeDeliveries, judgeRebuilt } from './judge.ts';
 import { ledgerCollector } from './ledger-collector.ts';
 import { ledgerCompactor } from './ledger-compactor.ts';
 import { ledgerDeleter } from './ledger-deleter.ts';
@@ -20,10 +20,11 @@ import type { World } from './world.ts';
 const LAST_OWNER = 99;
 
 /** The last owner heals and seals everything. Then the catalog is judged, and compared with one that is made again. */
-function finishOn(kind: VolumeKind): (world: World, trace?: Trace) => Promise<string[]> {
+export function finishEmbedded(kind: VolumeKind): (world: World, trace?: Trace) => Promise<string[]> {
   return async (world, trace) => {
     const judge = async (of: World, when: string) =>
       (await judgeCatalog(of.catalog, await objectsIn(of, kind), of.book)).map((breach) => `${when}: ${breach}`);
+    if (judgeDeliveries(world.book).length > 0) return judgeDeliveries(world.book);
     endLeases(world);
     await runAlone(world, 'the last owner', ledgerOwner([], { volume: kind, number: LAST_OWNER }), trace);
     const healed = await judge(world, 'after healing');
@@ -56,7 +57,7 @@ function scenariosOn(volume: VolumeKind, suffix: string, where: string): Scenari
     ),
     startsWhen: ({ setbacks }) => setbacks >= cuts,
   });
-  const common = { goesBack: 'power cut', hasFaults: volume === 'bucket', finish: finishOn(volume) } as const;
+  const common = { goesBack: 'power cut', hasFaults: volume === 'bucket', finish: finishEmbedded(volume) } as const;
   return [
     {
       name: `Ea${suffix} power cut: a writer and a deleter${where}`,

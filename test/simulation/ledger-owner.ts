@@ -16,6 +16,7 @@ import {
   type SegmentOriginRecord,
   type SegmentStore,
   sealedBytes,
+  sealSegment,
 } from '../../src/ledger/index.ts';
 import type { TestCapture } from './book.ts';
 import { compact } from './ledger-compactor.ts';
@@ -40,7 +41,14 @@ export function ledgerOwner(
       await compact(machine, { rounds: 0, volume });
       const open = await healAll(machine, volume);
       const writer = writerOf(machine, { owner: number, volume });
-      for (const row of open) writer.resume(row, row.collection === 0 ? DELETIONS : CONTENTS);
+      const { catalog, clock } = machine;
+      const sealing = { catalog, store: storesOf(machine, volume).get(VOLUME), lease: undefined, clock, graceMs: 0 };
+      for (const [index, row] of open.entries()) {
+        // One segment of each kind is gone on with.
+        const isLast = !open.slice(index + 1).some(({ collection }) => collection === row.collection);
+        if (isLast) writer.resume(row, row.collection === 0 ? DELETIONS : CONTENTS);
+        else await sealSegment(sealing, row);
+      }
       await storeGroups(machine, writer, groups);
       for (const segment of writer.openSegments()) if (segment.segment.bytes > 0) await writer.seal(segment);
     } catch (error) {

@@ -37,11 +37,12 @@ export function ledgerStream(volume: VolumeKind = 'bucket'): Work {
 
 async function deliver(machine: Machine, volume: VolumeKind): Promise<void> {
   const { catalog, book, name } = machine;
-  if (await catalog.isAdopting()) return;
   const { bounds, wanted } = await viewed(catalog, async (view) => {
     const taken = boundsOfRows(await view.segments());
     return { bounds: taken, wanted: await capturesIn(view, taken) };
   });
+  // A view of a catalog that went back is no snapshot.
+  if (await catalog.isAdopting()) return;
   const delivery: Delivery = { name, wanted, delivered: [], isComplete: false };
   book.deliveries.push(delivery);
   let cursor: Cursor | undefined;

@@ -2,16 +2,19 @@
  * Runs the scenarios of a suite: every schedule up to a cost, then schedules at random.
  *
  *     npm run simulate -- ledger [--scenario NAME] [--cost 1] [--seconds 60] [--seeds 1000] [--seed 1] [--trace]
+ *     npm run simulate -- ledger --storms [--seeds 1000 | --seconds 3600] [--seed 1] [--trace]
  *     npm run simulate -- ledger --bite [--rule NAME]
  *
  * `--scenario` runs those whose name begins so. `--seconds` limits each scenario, `--seeds` is how many schedules are
- * chosen at random, from `--seed` on. `--trace` prints the schedule that was found. `--bite` takes away the rules of
- * the protocol, one by one, and prints how soon each loss is found.
+ * chosen at random, from `--seed` on. `--storms` runs scenarios that seeds make up (storm.ts). `--trace` prints the
+ * schedule that was found. `--bite` takes away the rules of the protocol, one by one, and prints how soon each loss is
+ * found.
  */
 import { parseArgs } from 'node:util';
 import { bite, describeBite } from './bite.ts';
 import { type Exploration, explore, exploreSeed, type Found, replay } from './explorer.ts';
 import { prepare, type Scenario } from './scenario.ts';
+import { stormOf } from './storm.ts';
 import { SUITES } from './suites.ts';
 import { RULES, type RuleName } from './without.ts';
 
@@ -24,6 +27,7 @@ const { values, positionals } = parseArgs({
     seeds: { type: 'string', default: '0' },
     seed: { type: 'string', default: '1' },
     trace: { type: 'boolean', default: false },
+    storms: { type: 'boolean', default: false },
     bite: { type: 'boolean', default: false },
     rule: { type: 'string' },
     without: { type: 'string' },
@@ -72,7 +76,26 @@ async function runSeeds(scenario: Scenario): Promise<void> {
   console.log(`ok  ${scenario.name}: seeds ${first} to ${first + Number(values.seeds) - 1} (${ms} ms)`);
 }
 
-if (values.bite) {
+/** Scenarios that seeds make up. Each is tried with one schedule, which the same seed chooses. */
+async function runStorms(): Promise<void> {
+  const first = Number(values.seed);
+  const started = performance.now();
+  const isOver = (done: number) =>
+    Number(values.seeds) > 0 ? done >= Number(values.seeds) : performance.now() - started > limitMs;
+  let done = 0;
+  for (; !isOver(done); done++) {
+    const storm = stormOf(first + done);
+    const found = await exploreSeed(storm, first + done, await prepare(storm, without));
+    if (!found) continue;
+    console.log(`BAD ${storm.name}: --seed ${first + done} | ${found.breaches.join(' | ')}`);
+    await printFound(storm, found);
+  }
+  const ms = Math.round(performance.now() - started);
+  console.log(`storms: seeds ${first} to ${first + done - 1}, ${failed} broke a promise (${ms} ms)`);
+}
+
+if (values.storms) await runStorms();
+else if (values.bite) {
   const rules = Object.keys(RULES).filter(isRule);
   for (const rule of rules.filter((name) => values.rule === undefined || values.rule === name))
     console.log(describeBite(await bite(scenarios, rule, { costMax, limitMs })));

@@ -32,6 +32,8 @@ export type Scenario = {
   readonly setbacksMax?: number;
   /** The catalog may be lost. What makes it again is a process of the scenario. */
   readonly isLossy?: boolean;
+  /** Steps after which a schedule counts as one that does not end. Default: that of the scheduler. */
+  readonly stepsMax?: number;
   /** Called when all have stopped: heals, collects, compacts, and returns what does not hold. */
   readonly finish: (world: World, trace?: Trace) => Promise<string[]>;
 };
@@ -69,7 +71,14 @@ export async function runSchedule({
   const world = new World({ keepsHistory: goesBack !== undefined, without: prepared.without }, prepared);
   world.hasFaults = scenario.hasFaults ?? true;
   world.isEmbedded = goesBack === 'power cut';
-  const scheduler = new Scheduler({ choose, time: world, actions: () => actions(), trace });
+  const { stepsMax } = scenario;
+  const scheduler = new Scheduler({
+    choose,
+    time: world,
+    actions: () => actions(),
+    trace,
+    ...(stepsMax !== undefined && { stepsMax }),
+  });
   const actions = actionsOf(scenario, world, scheduler);
   for (const [name, given] of Object.entries(scenario.processes)) {
     const { work, mayDie = false, startsWhen } = typeof given === 'function' ? { work: given } : given;

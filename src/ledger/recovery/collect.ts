@@ -41,11 +41,12 @@ export type CollectionOptions = LeaseOptions & {
 /** The names of the objects that were removed. Undefined: another process collects, or the catalog is being adopted. */
 export async function collectLeftovers(options: CollectionOptions, holder: string): Promise<string[] | undefined> {
   const { catalog, stores } = options;
-  if (await catalog.isAdopting()) return undefined;
   const held = await HeldLease.take(catalog, COLLECTION_LEASE, holder, options);
   if (!held) return undefined;
   const removed: string[] = [];
   try {
+    // Asked under the lease: an adoption that begins later begins an incarnation, in which this lease is none.
+    if (await catalog.isAdopting()) return undefined;
     for (const store of stores.writable())
       if (store.hasParts) removed.push(...(await new Collection(options, held.lease, store).run()));
   } finally {

@@ -123,9 +123,13 @@ export async function healLease(
   holder: string,
 ): Promise<HealedSegment[] | undefined> {
   const { catalog, clock, lifeMs } = options;
-  if (await catalog.isAdopting()) return undefined;
   const held = await HeldLease.take(catalog, name, holder, options);
   if (!held) return undefined;
+  // Asked under the lease: an adoption that begins later begins an incarnation, in which this lease is none.
+  if (await catalog.isAdopting()) {
+    await held.end();
+    return undefined;
+  }
   let renewed = clock();
   const onStep = async () => {
     if (lifeMs === undefined || clock() - renewed < lifeMs / 3) return;
