@@ -6,10 +6,12 @@ import type { FoundSegment, SegmentBytes, SegmentRange, SegmentStore } from './s
 export class AppendingStore implements SegmentStore {
   readonly volume: string;
   readonly hasParts = false;
+  readonly isWritable: boolean;
   readonly #volume: Volume;
 
   constructor(volume: Volume) {
     this.volume = volume.name;
+    this.isWritable = volume.writable;
     this.#volume = volume;
   }
 

@@ -14,6 +14,7 @@ import type { FoundSegment, SegmentBytes, SegmentRange, SegmentStore } from './s
 export class PartStore implements SegmentStore {
   readonly volume: string;
   readonly hasParts = true;
+  readonly isWritable = true;
   readonly #volume: PartVolume;
   readonly #again: AskAgain;
 

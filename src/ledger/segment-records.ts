@@ -2,12 +2,27 @@
  * The records of one of our own segments, read from its bytes, with what the archive wrote for itself: the warcinfo
  * record at the beginning, deletion records, runs.
  *
- * Only whole records are returned. A record whose member lacks its last bytes, one without an end of its own and one
- * that is damaged are left out, and reported as findings (I10). The end of what is whole is `end`.
+ * Only whole records are returned. A record without an end of its own is left out, and so is the last record of an open
+ * segment if its member lacks its last bytes. Damage is reported as findings (I10). A record with a wrong checksum is
+ * returned, since nothing readable is dropped.
  */
 import { type Finding, fromUtf8, PinakesError } from '../base/index.ts';
-import { BlockScanner, dictionaryOfFile, type ReadingRecord, readRecords } from '../warc/index.ts';
-import { DELETION_BYTES_MAX, isDeletionRecord, type ParsedDeletion, parseDeletion } from './deletion-record.ts';
+import {
+  BlockScanner,
+  dictionaryOfFile,
+  digestMismatches,
+  type ReadingRecord,
+  readRecords,
+  verdictScanOptions,
+  warcFinding,
+} from '../warc/index.ts';
+import {
+  DELETION_BYTES_MAX,
+  DELETION_FOLDER,
+  isDeletionRecord,
+  type ParsedDeletion,
+  parseDeletion,
+} from './deletion-record.ts';
 import { factsOfRecord, type RecordFacts } from './record-facts.ts';
 import { isRunsRecord, RUNS_BYTES_MAX, Runs } from './runs.ts';
 import type { SegmentBytes, SegmentStore } from './segment-store.ts';
@@ -52,7 +67,7 @@ export async function* segmentRecords(
     inputBytes: to - from,
     dictionary: from > 0 ? await dictionaryOf(store, segment) : undefined,
     onFinding: (finding) => {
-      if (finding.code === 'member-truncated') torn.add(finding.offset);
+      if (finding.code === 'member-truncated' && segment.state !== 'sealed') torn.add(finding.offset);
       onFinding?.(finding);
     },
     signal,
@@ -61,39 +76,61 @@ export async function* segmentRecords(
   let waiting: SegmentRecord | undefined;
   for await (const record of records) {
     if (waiting) yield waiting;
-    waiting = await readWhole(record);
+    waiting = await readWhole(record, segment.name, onFinding);
   }
+  // Damage earlier in the segment can look like a torn member too. It is not a reason to leave out a whole record.
   if (waiting && !torn.has(waiting.facts.offset)) yield waiting;
 }
 
 /** Undefined: the record is not whole. */
-async function readWhole(record: ReadingRecord): Promise<SegmentRecord | undefined> {
+async function readWhole(
+  record: ReadingRecord,
+  name: string,
+  onFinding: SegmentReading['onFinding'],
+): Promise<SegmentRecord | undefined> {
   const { head } = record;
-  const scanner = new BlockScanner(head, { payload: ['sha256'] });
-  const kept = keptBytesMax(record);
+  const isChecked = !record.isCompressed || record.hasChecksum;
+  const scanner = new BlockScanner(head, isChecked ? { payload: ['sha256'] } : verdictScanOptions(head, ['sha256']));
+  const kept = keptKind(record, name);
+  const keptMax = kept === undefined ? 0 : KEPT_BYTES_MAX[kept];
   const block: Uint8Array[] = [];
   let blockBytes = 0;
   for await (const piece of record.body()) {
     scanner.push(piece);
     blockBytes += piece.length;
-    if (blockBytes <= kept) block.push(Uint8Array.from(piece));
+    if (blockBytes <= keptMax) block.push(Uint8Array.from(piece));
   }
   const { tail } = record;
-  if (!tail?.isComplete || tail.isTorn || tail.length === undefined || record.damage.length > 0) return undefined;
-  const facts = { ...factsOfRecord(head, scanner.end(), tail.length, true), length: tail.length };
-  if (kept === 0) return { facts };
-  const whole = blockBytes <= kept ? Buffer.concat(block) : undefined;
-  if (isDeletionRecord(head))
-    return { facts, deletion: whole ? parseDeletion(whole) : { problem: 'it is too large to be read' } };
-  if (isRunsRecord(head)) return { facts, runs: whole && Runs.parse(whole) };
-  return { facts, origin: whole && originOf(record, whole) };
+  const scanned = scanner.end();
+  // A damaged content is entered under the digest of its damaged bytes, so nothing would show the damage later.
+  if (!isChecked && onFinding)
+    for (const code of digestMismatches(head, scanned, tail?.isComplete ?? false))
+      onFinding(warcFinding(code, name, head.offset));
+  if (!tail?.isComplete || tail.length === undefined) return undefined;
+  const payloadDigests = scanned.payloadDigests.filter(({ algorithm }) => algorithm === 'sha256');
+  const { length } = tail;
+  const facts = Object.assign(factsOfRecord(head, { ...scanned, payloadDigests }, length, true), { length });
+  const whole = blockBytes <= keptMax ? Buffer.concat(block) : undefined;
+  switch (kept) {
+    case 'deletion':
+      return { facts, deletion: whole ? parseDeletion(whole) : { problem: 'it is too large to be read' } };
+    case 'runs':
+      return { facts, runs: whole && Runs.parse(whole) };
+    case 'origin':
+      return { facts, origin: whole && originOf(record, whole) };
+    default:
+      return { facts };
+  }
 }
 
-/** Which blocks are kept: those of the few kinds of records that the archive writes for itself. */
-function keptBytesMax({ head }: ReadingRecord): number {
-  if (isDeletionRecord(head)) return DELETION_BYTES_MAX;
-  if (isRunsRecord(head)) return RUNS_BYTES_MAX;
-  return head.type === 'warcinfo' ? WARCINFO_BYTES_MAX : 0;
+/** The blocks that are kept: those of the few kinds of records that the archive writes for itself. */
+const KEPT_BYTES_MAX = { deletion: DELETION_BYTES_MAX, runs: RUNS_BYTES_MAX, origin: WARCINFO_BYTES_MAX };
+
+function keptKind({ head }: ReadingRecord, name: string): keyof typeof KEPT_BYTES_MAX | undefined {
+  // A file of others deletes nothing.
+  if (isDeletionRecord(head)) return name.startsWith(DELETION_FOLDER) ? 'deletion' : undefined;
+  if (isRunsRecord(head)) return 'runs';
+  return head.type === 'warcinfo' ? 'origin' : undefined;
 }
 
 function originOf({ head }: ReadingRecord, block: Uint8Array): SegmentOriginRecord {

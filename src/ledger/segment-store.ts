@@ -29,6 +29,7 @@ export interface SegmentStore {
   /** The name of the volume. */
   readonly volume: string;
   readonly hasParts: boolean;
+  readonly isWritable: boolean;
 
   /** What there is under the name of a segment. */
   find(name: string): Promise<FoundSegment>;

@@ -65,7 +65,11 @@ async function healAll(machine: Machine, volume: VolumeKind): Promise<Segment[]>
   const rows = (await catalog.segments()).filter(({ state }) => state !== 'sealed').sort(byNameDeletionsLast);
   const options = { ...healingOf(machine, volume), lease: undefined, keepsUnreferenced: true } as const;
   for (const row of rows) {
-    const plan = planHealing(row, await store.find(row.name), { hasParts: store.hasParts, isShared: false });
+    const plan = planHealing(row, await store.find(row.name), {
+      hasParts: store.hasParts,
+      isWritable: store.isWritable,
+      isShared: false,
+    });
     if (plan.kind === 'adopt') await adoptContents(options, store, row, plan.content);
   }
   const healed: HealedSegment[] = [];

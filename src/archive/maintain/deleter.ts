@@ -1,10 +1,9 @@
 /** The ledger's deleter for an archive that this process owns. It appends with the writer of the archive. */
 import type { Capture, Segment } from '../../catalog/index.ts';
-import { type BesidesDeletion, Deleter, type SegmentKind } from '../../ledger/index.ts';
+import { type BesidesDeletion, Deleter, type SegmentKind, UNSWEPT_NOTE } from '../../ledger/index.ts';
 import { DELETIONS } from '../collections.ts';
 import { countedDeletions } from '../deletion-count.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
-import { UNSWEPT_NOTE } from '../revisit/catalog-draft.ts';
 import { unresolvedNote } from '../revisit/revisit-clues.ts';
 import { volumeChoice } from '../segment/volume-choice.ts';
 

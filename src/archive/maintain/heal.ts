@@ -14,18 +14,19 @@
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
-import { countersOf, DELETION_FOLDER } from '../../ledger/index.ts';
+import { DELETION_FOLDER, type HealingOptions, healSegment, isUnswept, sweepContents } from '../../ledger/index.ts';
 import type { ObjectInfo, Volume } from '../../volume/index.ts';
 import { readRecords } from '../../warc/index.ts';
-import { isBadSector } from '../damage.ts';
+import { inSegment, isBadSector } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
+import { CatalogForeignRevisits } from '../revisit/foreign-revisits.ts';
 import { resolveLater } from '../revisit/resolve-later.ts';
-import { changeSegment, listedSegment, unlistSegment } from '../segment/listed-segment.ts';
+import { listedSegment, unlistSegment } from '../segment/listed-segment.ts';
+import { countOdd, OddCounter } from '../segment/odd-records.ts';
 import { type ReplacedSegment, readReplaced } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
 import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
-import { catalogueSegment, sweepBlocks } from '../write/cataloguing.ts';
-import { enterDeletions } from './enter-deletions.ts';
+import { refreshSegments } from './deleter.ts';
 import { finishDeletions } from './finish-delete.ts';
 import { finishSwaps, isUnfinishedReplacement } from './segment-swap.ts';
 
@@ -42,8 +43,15 @@ export type HealOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
+type HealingOfAll = HealOptions & {
+  /** Whether the catalog had no captures when healing began. */
+  readonly isEmpty: boolean;
+};
+
 export async function healArchive(archive: OpenedArchive, options: HealOptions): Promise<void> {
   archive.segmentRegistry.unread.clear();
+  const isEmpty = (await archive.catalog.totals()).captures === 0;
+  if (isEmpty) archive.resolutionFilter.restart();
   await reportingErrors(archive, 'swap of segments', () => finishSwaps(archive));
   await dropEmptyRows(archive);
   // Rows of replacements that are being written are in the catalog only.
@@ -76,14 +84,13 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
     const onError = () => {
       if (counts && object.bytes > (known?.bytes ?? -1)) archive.segmentRegistry.unread.add(object.name);
     };
-    const work = () => (counts ? healObject(archive, one, known, options) : settleDouble(archive, one));
+    const work = () => (counts ? healObject(archive, one, known, { ...options, isEmpty }) : settleDouble(archive, one));
     const healed = await reportingErrors(archive, whereIs(one), work, onError);
     if (!healed) return;
     names.set(healed.name, healed);
     options.onProgress?.(healed);
   };
-  const isDeletions = ({ object }: Found) => object.name.startsWith(DELETION_FOLDER);
-  await healAll(found.filter((one) => !isDeletions(one)));
+  await healAll(found.filter(({ object }) => !isDeletions(object)));
   await resolveLater(archive);
   // A replacement is settled before a replacement of that replacement.
   const byName = new Map(replacements.map((one) => [one.found.object.name, one]));
@@ -95,11 +102,11 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
     await reportingErrors(archive, whereIs(one.found), () => settleReplacement(archive, one, isDouble));
   }
   // Deletions come last: everything that they are about is in the catalog.
-  await healAll(found.filter(isDeletions));
+  await healAll(found.filter(({ object }) => isDeletions(object)));
   await finishDeletions(archive);
   // Missing volumes and unread segments may contain captures of contents that nothing else refers to.
   if (archive.volumes.failures().length === 0 && archive.segmentRegistry.unread.size === 0)
-    await sweepBlocks(archive.catalog);
+    if (await isUnswept(archive.catalog)) await sweepContents(archive);
 }
 
 /**
@@ -115,6 +122,11 @@ async function dropEmptyRows(archive: OpenedArchive): Promise<void> {
 function depth(replacements: ReadonlyMap<string, FoundReplacement>, name: string): number {
   const one = replacements.get(name);
   return one && one.replaced.name !== name ? 1 + depth(replacements, one.replaced.name) : 0;
+}
+
+/** Whether a segment has records of deletions. */
+function isDeletions({ name }: { readonly name: string }): boolean {
+  return name.startsWith(DELETION_FOLDER);
 }
 
 type Found = { readonly volume: Volume; readonly object: ObjectInfo };
@@ -228,14 +240,14 @@ async function healObject(
   archive: OpenedArchive,
   found: Found,
   segment: Segment | undefined,
-  options: HealOptions,
+  options: HealingOfAll,
 ): Promise<Segment | undefined> {
   const { volume, object } = found;
   if (segment && object.bytes === segment.bytes && object.sealed === (segment.state === 'sealed')) {
     if (!object.sealed && volume.writable) await resumeSegment(archive, segment);
     return undefined;
   }
-  return healSegment(archive, found, segment, options);
+  return healUnequal(archive, found, segment, options);
 }
 
 /**
@@ -351,53 +363,91 @@ async function settleDouble(archive: OpenedArchive, found: Found): Promise<undef
   });
 }
 
-async function healSegment(
+async function healUnequal(
   archive: OpenedArchive,
   found: Found,
   known: Segment | undefined,
-  { signal, onFinding = (finding) => archive.report(finding) }: HealOptions,
-): Promise<Segment> {
+  options: HealingOfAll,
+): Promise<Segment | undefined> {
   const { volume, object } = found;
-  const collectionName = object.name.includes('/') ? object.name.split('/')[0]! : DEFAULT_COLLECTION;
-  const collection = await archive.collections.number(collectionName);
-  let segment = known ?? (await listedSegment(archive, { volume: volume.name, name: object.name, collection }));
+  const segment = known ?? (await listFound(archive, found));
   if (segment.bytes > object.bytes)
     throw new PinakesError('OBJECT_MOVED', {
       where: whereIs(found),
       detail: `it is shorter than in the catalog; ${HOW_TO_REPAIR}`,
     });
   archive.segmentRegistry.put(segment);
-  segment = object.name.startsWith(DELETION_FOLDER)
-    ? await enterDeletions(archive, segment, object, { onFinding, signal })
-    : await catalogueSegment(archive, segment, await archive.tombstones.read(segment), {
-        bytes: object.bytes,
-        isOpen: !object.sealed,
-        onStep: (entered) => archive.segmentRegistry.put(entered),
-        onFinding,
-        signal,
-      });
-  countersOf(archive.catalog).note('adoptedRecords', object.name, segment.records - (known?.records ?? 0));
-  if (!object.sealed && volume.writable && segment.bytes < object.bytes) {
-    await volume.truncate(object.name, segment.bytes);
-    countersOf(archive.catalog).note('healedTails', `${object.name}, ${object.bytes - segment.bytes} bytes`);
+  const healed = await healSegment(await healingOf(archive, segment, options), segment);
+  if (healed.kind === 'dropped') {
+    archive.segmentRegistry.forget(segment.number);
+    return undefined;
   }
-  // Bytes after the last whole record of a sealed file stay there, as its writer left them.
-  const bytes = object.sealed ? object.bytes : segment.bytes;
-  segment = await changeSegment(archive, segment, { bytes, state: object.sealed ? 'sealed' : 'open' });
-  if (!object.sealed && volume.writable) await resumeSegment(archive, segment);
-  return segment;
+  const row = await archive.catalog.segment(segment.number);
+  if (!row || healed.kind === 'lost') throw new PinakesError('LEASE_LOST', { where: segment.name });
+  if (healed.kind === 'damaged') return undefined;
+  archive.segmentRegistry.put(row);
+  if (isDeletions(row))
+    await refreshSegments(
+      archive,
+      (await archive.catalog.segments()).map(({ number }) => number),
+    );
+  if (row.state === 'open' && volume.writable) await resumeSegment(archive, row);
+  return row;
 }
 
-/** Resumes an open segment for new records. An empty one is removed. */
+/** A row for a segment that the catalog does not know. */
+async function listFound(archive: OpenedArchive, { volume, object: { name } }: Found): Promise<Segment> {
+  const folder = name.includes('/') ? name.split('/')[0]! : DEFAULT_COLLECTION;
+  return listedSegment(archive, { volume: volume.name, name, collection: await archive.collections.number(folder) });
+}
+
+/**
+ * How the ledger enters the records of a segment. A revisit whose content is not held yet is entered without it, since
+ * the content may be in a segment that is read later.
+ */
+async function healingOf(
+  archive: OpenedArchive,
+  segment: Segment,
+  { signal, isEmpty, onFinding = (finding) => archive.report(finding) }: HealingOfAll,
+): Promise<HealingOptions> {
+  const { catalog, clock, stores, fingerprint, segmentRegistry, tombstones } = archive;
+  const isOwn = await archive.access.isOwn(segment);
+  return {
+    catalog,
+    lease: undefined,
+    isEmbedded: true,
+    clock,
+    graceMs: 0,
+    stores,
+    collectionName: (number) => archive.collections.name(number),
+    fingerprint,
+    foreign: new CatalogForeignRevisits(archive),
+    unresolved: 'enter',
+    duplicatesAre: 'spare',
+    // The filter has every capture since then.
+    isNew: ({ urlKey, time }) => isEmpty && !archive.resolutionFilter.mayHaveCapture(urlKey, time),
+    refusedAre: 'bury',
+    keepsUnreferenced: true,
+    beside: async (row) => ({
+      dead: await tombstones.read(row),
+      isOfOthers: !isOwn && !isDeletions(segment),
+      notesOf: async (records) => {
+        const odd = new OddCounter(await countOdd(catalog, row.number));
+        for (const facts of records) odd.add(facts);
+        return odd.notes(row.number);
+      },
+    }),
+    onFinding: (finding) => onFinding(inSegment(finding, isOwn)),
+    onStep: async (row) => {
+      const now = row && (await catalog.segment(row.number));
+      if (now) segmentRegistry.put(now);
+    },
+    signal,
+  };
+}
+
+/** Goes on with an open segment of the former owner (P1). */
 async function resumeSegment(archive: OpenedArchive, segment: Segment): Promise<void> {
-  if (segment.bytes === 0) {
-    // The catalog is changed before the file is removed: a segment in the catalog without a file is reported as
-    // missing.
-    await unlistSegment(archive, segment);
-    await archive.volumes.get(segment.volume).remove([segment.name]);
-    countersOf(archive.catalog).note('removedSegments', segment.name);
-    return;
-  }
   const dictionary = await archive.access.dictionaryOf(segment.number);
   const collectionName = await archive.collections.name(segment.collection);
   archive.segmentWriter.resume(segment, kindOfSegment(segment, collectionName, dictionary));

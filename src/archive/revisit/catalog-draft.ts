@@ -22,12 +22,9 @@ import type {
   Segment,
   SegmentChange,
 } from '../../catalog/index.ts';
-import type { RecordGroup } from '../../ledger/index.ts';
+import { type RecordGroup, UNSWEPT_NOTE } from '../../ledger/index.ts';
 import type { ResolutionFilter } from './resolution-filter.ts';
 import { unresolvedNote } from './revisit-clues.ts';
-
-/** This note is in the catalog while there may be blocks without references. */
-export const UNSWEPT_NOTE = 'unswept';
 
 export function blockId(key: BlockKey): string {
   return `${toHex(key.digest)}~${key.overflow}`;

@@ -44,7 +44,7 @@ export class ResolutionFilter {
     return this.#isComplete && this.#bits === undefined;
   }
 
-  addCapture({ urlKey, time }: Capture): void {
+  addCapture({ urlKey, time }: Pick<Capture, 'urlKey' | 'time'>): void {
     const hash = hashOfKey(urlKey);
     this.#add(hash);
     this.#add(withTime(hash, time));

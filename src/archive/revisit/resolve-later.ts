@@ -79,7 +79,7 @@ async function resolutionsOf(archive: OpenedArchive, notes: readonly [name: stri
     resolver.addCapture(known);
     const alsoDeclared = parseDigest(clues.alsoDeclared);
     if (!alsoDeclared) continue;
-    resolver.addAlias(alsoDeclared, block);
+    resolver.addAlias(aliasBytes(alsoDeclared), block);
     draft.putAlias({ declared: aliasBytes(alsoDeclared), block });
   }
   return { draft, resolved, isChanged };

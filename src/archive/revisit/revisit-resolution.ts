@@ -73,7 +73,7 @@ export class RevisitResolver {
   readonly #enteredAliases = new Map<string, BlockKey[]>();
   /** Captures and aliases that are moved to the maps when they are first needed. */
   #newCaptures: Capture[] = [];
-  #newAliases: { readonly declared: Digest; readonly block: BlockKey }[] = [];
+  #newAliases: { readonly declared: Uint8Array; readonly block: BlockKey }[] = [];
 
   constructor(catalog: CatalogView, draft: CatalogDraft, options: ResolutionOptions) {
     this.#catalog = catalog;
@@ -86,7 +86,8 @@ export class RevisitResolver {
     this.#newCaptures.push(capture);
   }
 
-  addAlias(declared: Digest, block: BlockKey): void {
+  /** `declared`: as `aliasBytes` gives it. */
+  addAlias(declared: Uint8Array, block: BlockKey): void {
     this.#newAliases.push({ declared, block });
   }
 
@@ -136,7 +137,7 @@ export class RevisitResolver {
   #takeNew(): void {
     for (const capture of this.#newCaptures)
       push(this.#enteredCaptures, visitText(capture.urlKey, capture.time), capture);
-    for (const { declared, block } of this.#newAliases) push(this.#enteredAliases, aliasText(declared), block);
+    for (const { declared, block } of this.#newAliases) push(this.#enteredAliases, fromLatin1(declared), block);
     this.#newCaptures = [];
     this.#newAliases = [];
   }

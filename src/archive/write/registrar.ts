@@ -1,12 +1,10 @@
 /**
- * Enters records into the catalog that are in a segment or about to be written: captures, blocks, declared digests,
- * reference counts.
+ * Enters records of added files into the catalog: captures, blocks, declared digests, reference counts.
  *
- * Adding, healing after a crash, and rebuilding use the same routine, so that all three give the same archive. A record
- * that occurs twice in files that were added in place is entered as two captures. An add by copying skips the second
- * record (see `findKnown`).
+ * Healing and rebuilding enter the same of a segment (ledger/own-records.ts). A record that occurs twice in files that
+ * were added in place is entered as two captures. An add by copying skips the second record (see `findKnown`).
  */
-import { assert, copyOf, type Digest, equal, isDigestOfNothing, parseDigest } from '../../base/index.ts';
+import { assert, copyOf, type Digest, equal, parseDigest } from '../../base/index.ts';
 import type { BlockKey, Capture, CaptureKind, CatalogView, Place } from '../../catalog/index.ts';
 import {
   type CaptureChecks,
@@ -19,10 +17,10 @@ import {
   type Question,
   type RecordFacts,
 } from '../../ledger/index.ts';
-import { type CatalogDraft, parseBlockId } from '../revisit/catalog-draft.ts';
+import type { CatalogDraft } from '../revisit/catalog-draft.ts';
 import { KnownCaptures } from '../revisit/known-captures.ts';
 import { formatClues, unresolvedNote } from '../revisit/revisit-clues.ts';
-import { aliasBytes, RevisitResolver, recordAlias, visitAlias } from '../revisit/revisit-resolution.ts';
+import { aliasBytes, RevisitResolver } from '../revisit/revisit-resolution.ts';
 import type { AddedCaptures } from './added-captures.ts';
 
 export type Registration = {
@@ -53,7 +51,6 @@ export class Registrar {
 
   /** The declared digests that were noted for contents already held. */
   readonly #declared = new Map<string, BlockKey>();
-  readonly #isOwn: boolean;
   readonly #copyingFor: AddedCaptures | undefined;
   readonly #segment: number | undefined;
   readonly #checks: CaptureChecks | undefined;
@@ -61,22 +58,17 @@ export class Registrar {
   readonly entered: RecordFacts[] = [];
 
   /**
-   * `isOwn`: the records are in segments of the archive, and have the overflow numbers of their digests. `copyingFor`:
-   * an add is about to copy the records, so their places are still empty; it has entered these captures before.
-   * `segment`: the records are in this segment. `checks`: the records come from outside, so the commit checks that
-   * their captures are new (C5).
+   * `copyingFor`: an add is about to copy the records, so their places are still empty; it has entered these captures
+   * before. `segment`: the records are in this segment. `checks`: the records come from outside, so the commit checks
+   * that their captures are new (C5).
    */
   constructor(
     catalog: CatalogView,
     draft: CatalogDraft,
     fingerprint: (digest: Uint8Array) => Uint8Array,
-    options: { isOwn?: boolean; checks?: CaptureChecks | undefined } & (
-      | { segment: number }
-      | { copyingFor: AddedCaptures }
-    ),
+    options: { checks?: CaptureChecks | undefined } & ({ segment: number } | { copyingFor: AddedCaptures }),
   ) {
     this.#checks = options.checks;
-    this.#isOwn = options.isOwn ?? false;
     this.#copyingFor = 'copyingFor' in options ? options.copyingFor : undefined;
     this.#segment = 'segment' in options ? options.segment : undefined;
     this.#catalog = catalog;
@@ -84,7 +76,7 @@ export class Registrar {
     this.#fingerprint = fingerprint;
     this.#revisits = new RevisitResolver(catalog, draft, {
       fingerprint,
-      isOwn: this.#isOwn,
+      isOwn: false,
       asksNames: this.#copyingFor !== undefined,
     });
   }
@@ -142,19 +134,19 @@ export class Registrar {
     return this.decide(facts, KEPT).kind === 'held';
   }
 
-  /** Enters a record at its place. `isDead`: its capture was deleted, but others may refer to its content. */
-  async enter(facts: RecordFacts, place: Place, collection: number, isDead = false): Promise<Registration> {
-    if (facts.kind !== 'revisit') return this.enterContent(facts, place, collection, isDead);
+  /** Enters a record at its place. */
+  async enter(facts: RecordFacts, place: Place, collection: number): Promise<Registration> {
+    if (facts.kind !== 'revisit') return this.enterContent(facts, place, collection);
     const known = this.#findAt(facts, place, collection);
-    return known ?? this.#enterAs(facts, place, collection, await this.resolve(facts), isDead);
+    return known ?? this.#enterAs(facts, place, collection, await this.resolve(facts));
   }
 
   /** Enters any record except a revisit. After `prepare`, this needs no call to the catalog. */
-  enterContent(facts: RecordFacts, place: Place, collection: number, isDead = false): Registration {
+  enterContent(facts: RecordFacts, place: Place, collection: number): Registration {
     assert(facts.kind !== 'revisit', 'a revisit has no content of its own');
     if (!facts.kind) return { facts, capture: undefined, isKnown: false };
     const known = this.#findAt(facts, place, collection);
-    return known ?? this.#enterAs(facts, place, collection, this.#holdBlock(facts, place), isDead);
+    return known ?? this.#enterAs(facts, place, collection, this.#holdBlock(facts, place));
   }
 
   /** A record that occurs twice is two captures. A deletion removes both, and each has its own tombstone. */
@@ -164,39 +156,12 @@ export class Registrar {
     return isSame ? { facts, capture, isKnown: true } : undefined;
   }
 
-  #enterAs(
-    facts: RecordFacts,
-    place: Place,
-    collection: number,
-    block: BlockKey | undefined,
-    isDead: boolean,
-  ): Registration {
-    const named = block ?? this.#namedByOwn(facts);
-    if (named && facts.alsoDeclared !== '') this.#declare(facts.alsoDeclared, named);
-    if (isDead) {
-      if (named) {
-        this.#putAlias(visitAlias(facts.url, facts.time!), named);
-        this.#putAlias(recordAlias(facts.urlKey, facts.hash), named);
-      }
-      return { facts, capture: undefined, isKnown: false };
-    }
+  #enterAs(facts: RecordFacts, place: Place, collection: number, block: BlockKey | undefined): Registration {
+    if (block && facts.alsoDeclared !== '') this.#declare(facts.alsoDeclared, block);
     const capture = captureOf(facts, facts.kind!, place, collection, block);
     this.#put(capture, facts);
     if (facts.kind === 'revisit' && !block) this.#draft.putNote(unresolvedNote(place), formatClues(facts));
     return { facts, capture, isKnown: false };
-  }
-
-  /**
-   * The content that one of our own revisits names. The record that holds it may follow later, since segments are read
-   * in the order of their names. Other revisits may find the content only through this record.
-   */
-  #namedByOwn(facts: RecordFacts): BlockKey | undefined {
-    if (!this.#isOwn || facts.type !== 'revisit') return undefined;
-    const content = parseBlockId(facts.content);
-    if (content) return content;
-    const declared = parseDigest(facts.declaredDigest);
-    if (declared?.algorithm !== 'sha256' || isDigestOfNothing(declared)) return undefined;
-    return { digest: copyOf(this.#fingerprint(declared.bytes)), overflow: facts.overflow };
   }
 
   /**
@@ -301,8 +266,9 @@ export class Registrar {
   }
 
   #putAlias(declared: Digest, block: BlockKey): void {
-    this.#revisits.addAlias(declared, block);
-    this.#draft.putAlias({ declared: aliasBytes(declared), block });
+    const bytes = aliasBytes(declared);
+    this.#revisits.addAlias(bytes, block);
+    this.#draft.putAlias({ declared: bytes, block });
   }
 }
 

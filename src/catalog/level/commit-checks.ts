@@ -89,9 +89,10 @@ export async function refusalOfCaptures(
   view: SharedCatalogView,
 ): Promise<CommitOutcome | undefined> {
   // Marks are computed when they are read, so they are read only when they are needed.
-  const marked = isSeen && !hasDeleted ? [] : captures.flatMap(({ marks }, index) => (marks ? [index] : []));
+  const isUnknown = ({ mayRepeat }: NewCapture) => !isSeen && !mayRepeat;
+  const marked = captures.flatMap((entry, index) => ((hasDeleted || isUnknown(entry)) && entry.marks ? [index] : []));
   if (marked.length > 0) {
-    const unknown = isSeen ? [] : marked.filter((index) => !captures[index]!.mayRepeat);
+    const unknown = marked.filter((index) => isUnknown(captures[index]!));
     const known = await knownAmong(unknown, captures, view);
     const deleted = hasDeleted ? await deletedAmong(marked, captures, view) : [];
     if (known.length + deleted.length > 0) return { kind: 'known', captures: known, deleted };

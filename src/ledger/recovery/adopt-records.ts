@@ -10,6 +10,8 @@
  *   because the object is sealed.
  *
  * A deletion record is entered in one commit with the captures that it deletes.
+ *
+ * Damage between two records is not a reason to cut: what is behind it may have been acknowledged.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type {
@@ -24,14 +26,16 @@ import type {
 import { type AskAgain, askAgain } from '../ask-again.ts';
 import { commitCounted, countersOf } from '../counters.ts';
 import { DELETED_AT_ONCE_MAX, type Deletion } from '../deletion-record.ts';
-import { type ForeignRevisits, namedContent, type OwnGroup, ownGroup } from '../own-records.ts';
+import { type ForeignRevisits, namedContent, type OwnGroup, type OwnRecordsOptions, ownGroup } from '../own-records.ts';
+import type { RecordFacts } from '../record-facts.ts';
 import { RUNS_NOTE, type Runs } from '../runs.ts';
 import { type SegmentRecord, segmentRecords } from '../segment-records.ts';
 import type { SegmentBytes, SegmentStore } from '../segment-store.ts';
 import { type CollectionName, capturesOfDeletions, type MatchedCapture } from './deletion-match.ts';
+import { UNSWEPT_NOTE } from './sweep.ts';
 
 /** Records that one commit enters. */
-const RECORDS_MAX = 500;
+const RECORDS_MAX = 1000;
 /** Each try fails only because another process changed what the group refers to. */
 const TRIES_MAX = 1000;
 
@@ -43,12 +47,28 @@ export type AdoptingOptions = {
   readonly again?: AskAgain | undefined;
   readonly fingerprint?: ((digest: Uint8Array) => Uint8Array) | undefined;
   readonly foreign?: ForeignRevisits | undefined;
+  /** What becomes of revisits whose contents are not held. Default: they are refused. */
+  readonly unresolved?: OwnRecordsOptions['unresolved'] | undefined;
+  readonly duplicatesAre?: OwnRecordsOptions['duplicatesAre'];
+  readonly isNew?: OwnRecordsOptions['isNew'];
+  /** What the archive knows of the records of one segment besides the records themselves. */
+  readonly beside?: ((row: Segment) => Promise<BesideRecords>) | undefined;
   readonly onFinding?: ((finding: Finding) => void) | undefined;
   /** Keeps contents to which nothing refers, while records that are not entered yet may refer to them. */
   readonly keepsUnreferenced?: boolean | undefined;
-  /** Called after each commit, to renew the lease. */
-  readonly onStep?: (() => Promise<void>) | undefined;
+  /** Called after each commit, with the row if it moved one, and to renew the lease. */
+  readonly onStep?: ((row?: Segment) => Promise<void>) | undefined;
   readonly signal?: AbortSignal | undefined;
+};
+
+/** What is known of the records of one segment besides the records themselves. */
+export type BesideRecords = {
+  /** Offsets of records whose captures were deleted by tombstones. */
+  readonly dead?: ReadonlySet<number> | undefined;
+  /** Whether the file is not from this archive. A record that occurs twice in it is two captures, and it stays. */
+  readonly isOfOthers?: boolean | undefined;
+  /** Notes to commit with these records. */
+  readonly notesOf?: ((records: readonly RecordFacts[]) => Promise<Readonly<Record<string, string>>>) | undefined;
 };
 
 export type Adopted = {
@@ -65,15 +85,12 @@ export async function adoptRecords(
   content: SegmentBytes,
   refusedAre: 'cut' | 'bury',
 ): Promise<Adopted | undefined> {
-  const steps = new Steps(options, row, content, refusedAre);
-  let end = row.bytes;
+  if (row.bytes >= content.bytes) return { row, isCut: false };
+  const beside = (await options.beside?.(row)) ?? {};
+  const steps = new Steps(options, row, content, { refusedAre, beside });
   const reading = { onFinding: options.onFinding, signal: options.signal };
-  for await (const record of segmentRecords(store, content, row.bytes, content.bytes, reading)) {
-    const { offset, length } = record.facts;
-    if (refusedAre === 'cut' && offset !== end) break;
-    end = offset + length;
+  for await (const record of segmentRecords(store, content, row.bytes, content.bytes, reading))
     if (!(await steps.add(record))) break;
-  }
   return steps.end();
 }
 
@@ -125,19 +142,30 @@ class Steps {
   readonly #options: AdoptingOptions;
   readonly #content: SegmentBytes;
   readonly #refusedAre: 'cut' | 'bury';
+  readonly #beside: BesideRecords;
+  /** A segment of ours in which nothing but its first record was written is dropped. */
+  readonly #dropsBeginning: boolean;
   #row: Segment | undefined;
   #isCut = false;
   #waiting: SegmentRecord[] = [];
 
-  constructor(options: AdoptingOptions, row: Segment, content: SegmentBytes, refusedAre: 'cut' | 'bury') {
+  constructor(
+    options: AdoptingOptions,
+    row: Segment,
+    content: SegmentBytes,
+    { refusedAre, beside }: { refusedAre: 'cut' | 'bury'; beside: BesideRecords },
+  ) {
     this.#options = options;
     this.#row = row;
     this.#content = content;
     this.#refusedAre = refusedAre;
+    this.#beside = beside;
+    this.#dropsBeginning = content.state !== 'sealed' && !beside.isOfOthers;
   }
 
   /** False: no more records are entered. */
-  async add(record: SegmentRecord): Promise<boolean> {
+  async add(given: SegmentRecord): Promise<boolean> {
+    const record = this.#beside.isOfOthers ? { facts: given.facts } : given;
     if (record.deletion) await this.#commit();
     if (record.deletion?.problem !== undefined) this.#report(record, record.deletion.problem);
     this.#waiting.push(record);
@@ -152,19 +180,21 @@ class Steps {
 
   async #commit(): Promise<void> {
     const records = this.#waiting;
-    if (!this.#row || this.#isCut || records.length === 0 || isOnlyBeginning(this.#row, records)) return;
+    if (!this.#row || this.#isCut || records.length === 0 || this.#isOnlyBeginning(this.#row, records)) return;
     this.#waiting = [];
     const entered = await this.#enter(this.#row, records);
     this.#row = entered?.row;
     this.#isCut = entered?.isCut ?? false;
-    if (this.#row) await this.#options.onStep?.();
+    if (this.#row) await this.#options.onStep?.(this.#row);
   }
 
   async #enter(row: Segment, given: readonly SegmentRecord[]): Promise<Adopted | undefined> {
+    const { dead = new Set() } = this.#beside;
+    const gone = new Set(given.filter(({ facts }) => dead.has(facts.offset)));
     const refused = new Set<SegmentRecord>();
     let records = given;
     for (let tried = 0; tried < TRIES_MAX; tried++) {
-      const group = await this.#groupOf(row, records, refused);
+      const group = await this.#groupOf(row, records, gone, refused);
       for (const record of group.refused) refused.add(record);
       if (refused.size > 0 && this.#refusedAre === 'cut') {
         records = records.slice(
@@ -172,18 +202,22 @@ class Steps {
           records.findIndex((record) => refused.has(record)),
         );
         refused.clear();
-        if (records.length === 0 || isOnlyBeginning(row, records)) return { row, isCut: true };
+        if (records.length === 0 || this.#isOnlyBeginning(row, records)) return { row, isCut: true };
         continue;
       }
       const change = changeOf(row, records, this.#content);
-      const outcome = await this.#send(row, change, records, group, refused);
+      const outcome = await this.#send(row, change, records, { ...group, dead: [...gone, ...refused] });
       if (outcome.kind === 'committed') {
         countersOf(this.#options.catalog).note('adoptedRecords', row.name, records.length);
         if (!(await this.#deleteRest(deletionsOf(records)))) return undefined;
         return { row: { ...row, ...change.to }, isCut: records.length < given.length };
       }
       if (outcome.kind === 'fenced') return undefined;
-      for (const index of refusedBy(outcome)) refused.add(group.records[index]!);
+      if (outcome.kind === 'barred') for (const index of outcome.captures) refused.add(group.records[index]!);
+      // Others may refer to the content of a record whose capture is known or was deleted.
+      if (outcome.kind === 'known')
+        for (const index of [...outcome.captures, ...outcome.deleted])
+          (this.#refusedAre === 'cut' ? refused : gone).add(group.records[index]!);
     }
     throw new PinakesError('ARCHIVE_BUSY', {
       detail: `the records of ${row.name} refer to what changes again and again`,
@@ -193,9 +227,19 @@ class Steps {
   async #groupOf(
     { number: segment, collection }: Segment,
     records: readonly SegmentRecord[],
+    gone: ReadonlySet<SegmentRecord>,
     refused: ReadonlySet<SegmentRecord>,
   ): Promise<OwnGroup> {
-    const { catalog, collectionName, fingerprint, foreign } = this.#options;
+    const {
+      catalog,
+      collectionName,
+      fingerprint,
+      foreign,
+      unresolved = 'refuse',
+      duplicatesAre,
+      isNew,
+    } = this.#options;
+    const { isOfOthers } = this.#beside;
     const kept = records.filter((record) => !refused.has(record));
     return ownGroup(catalog, kept, {
       segment,
@@ -203,7 +247,11 @@ class Steps {
       collectionName: await collectionName(collection),
       fingerprint,
       foreign,
-      unresolved: 'refuse',
+      unresolved,
+      duplicatesAre: isOfOthers ? 'spare' : duplicatesAre,
+      mayRepeat: isOfOthers,
+      isNew,
+      dead: gone,
     });
   }
 
@@ -211,14 +259,14 @@ class Steps {
     row: Segment,
     change: SegmentChange,
     records: readonly SegmentRecord[],
-    group: OwnGroup,
-    refused: ReadonlySet<SegmentRecord>,
+    group: OwnGroup & { readonly dead: readonly SegmentRecord[] },
   ): Promise<CommitOutcome> {
-    const { lease, keepsUnreferenced = false } = this.#options;
+    const { lease, keepsUnreferenced = false, fingerprint } = this.#options;
     const deletions = deletionsOf(records);
     const matched = deletions.length > 0 ? await this.#deleteMany(deletions) : [];
     if (!Array.isArray(matched)) return matched;
-    const { captures, blocks, referents, deletedMarks, bars, aliases, putNotes } = group;
+    const { captures, blocks, referents, deletedMarks, bars, aliases, putNotes, dead } = group;
+    const isUnswept = keepsUnreferenced && matched.length + dead.length > 0;
     return this.#ask({
       id: `${row.name} ${change.to!.bytes} adopted`,
       lease,
@@ -229,9 +277,14 @@ class Steps {
       bars,
       blocks,
       captures,
-      dead: [...refused].map((record) => deadOf(row, record, this.#options.fingerprint)),
+      dead: dead.flatMap((record) => (record.facts.kind === undefined ? [] : [deadOf(row, record, fingerprint)])),
       aliases,
-      putNotes: { ...putNotes, ...runsNotes(row, records) },
+      putNotes: {
+        ...putNotes,
+        ...(await this.#beside.notesOf?.(records.map(({ facts }) => facts))),
+        ...runsNotes(row, records),
+        ...(isUnswept && { [UNSWEPT_NOTE]: 'yes' }),
+      },
       keepsUnreferenced,
     });
   }
@@ -264,6 +317,10 @@ class Steps {
     return false;
   }
 
+  #isOnlyBeginning({ bytes }: Segment, records: readonly SegmentRecord[]): boolean {
+    return this.#dropsBeginning && bytes === 0 && records.every(({ facts }) => facts.type === 'warcinfo');
+  }
+
   #ask(group: CommitGroup): Promise<CommitOutcome> {
     const { catalog, again } = this.#options;
     return askAgain(() => commitCounted(catalog, group), again);
@@ -278,11 +335,6 @@ class Steps {
 
 function deletionsOf(records: readonly SegmentRecord[]): Deletion[] {
   return records.flatMap(({ deletion }) => deletion?.deletion ?? []);
-}
-
-/** A segment in which nothing but its first record was written is dropped. */
-function isOnlyBeginning({ bytes }: Segment, records: readonly SegmentRecord[]): boolean {
-  return bytes === 0 && records.every(({ facts }) => facts.type === 'warcinfo');
 }
 
 function changeOf(row: Segment, added: readonly SegmentRecord[], { parts }: SegmentBytes): SegmentChange {
@@ -310,12 +362,6 @@ function runsIn(records: readonly SegmentRecord[]): Runs | undefined {
 
 function rootsOfRuns(runs: Runs | undefined): Pick<Segment, 'roots'> {
   return runs ? { roots: runs.roots } : {};
-}
-
-/** The records that the catalog refused, as indexes into the captures of the group. */
-function refusedBy(outcome: CommitOutcome): readonly number[] {
-  if (outcome.kind === 'known') return [...outcome.captures, ...outcome.deleted];
-  return outcome.kind === 'barred' ? outcome.captures : [];
 }
 
 function deadOf(

@@ -14,7 +14,7 @@
  *
  * A writer of this incarnation is left alone (I13). Its deletions, bars and swaps wait for the end (R2).
  */
-import { ADOPTION_LEASE, type BlockKey, type Lease, type Segment, type SharedCatalog } from '../../catalog/index.ts';
+import { ADOPTION_LEASE, type Lease, type Segment, type SharedCatalog } from '../../catalog/index.ts';
 import { askAgain } from '../ask-again.ts';
 import { commitCounted } from '../counters.ts';
 import { DELETION_FOLDER } from '../deletion-record.ts';
@@ -30,10 +30,10 @@ import { fixedOf, type HealedSegment, type HealingOptions, healSegment, unlessLo
 import { planHealing } from './heal-plan.ts';
 import { incarnationOf } from './incarnation.ts';
 import { formatList, listName } from './incarnation-list.ts';
+import { sweepContents } from './sweep.ts';
 
 /** The collection of files that are not in a folder. */
 const DEFAULT_COLLECTION = 'default';
-const SWEPT_AT_ONCE = 1000;
 
 export type AdoptionOptions = Omit<HealingOptions, 'lease' | 'onStep' | 'stores'> &
   LeaseOptions & { readonly stores: SegmentStores };
@@ -98,7 +98,7 @@ class Adoption {
     if (!isEmpty && !(await this.#healAll(deletions, healed))) return undefined;
     if (!(await endSwaps(this.#healing(), swaps))) return undefined;
     const isWhole = !healed.some(({ kind }) => kind === 'damaged');
-    if (isWhole && !(await this.#sweep())) return undefined;
+    if (isWhole && !(await sweepContents({ ...this.#options, lease: this.#lease }))) return undefined;
     if (!(await this.#writeLists(survey))) return undefined;
     return (await askAgain(() => catalog.endAdoption(this.#lease), this.#options.again)) ? healed : undefined;
   }
@@ -220,7 +220,7 @@ class Adoption {
     if (!isFixed) return true;
     const store = this.#options.stores.get(row.volume);
     const fixed = fixedOf(row, await store.find(row.name));
-    const plan = planHealing(row, fixed, { hasParts: store.hasParts, isShared: true });
+    const plan = planHealing(row, fixed, { hasParts: store.hasParts, isWritable: true, isShared: true });
     if (plan.kind !== 'adopt') return true;
     return adoptContents(this.#healing(), store, row, plan.content);
   }
@@ -243,23 +243,6 @@ class Adoption {
       freshFor: this.#lease.incarnation,
       keepsUnreferenced: true,
     };
-  }
-
-  /** Removes contents that were entered and to which nothing refers. */
-  async #sweep(): Promise<boolean> {
-    const { catalog, again } = this.#options;
-    const remove = async (sweep: readonly BlockKey[]) => {
-      const outcome = await askAgain(() => commitCounted(catalog, { lease: this.#lease, sweep }), again);
-      return outcome.kind === 'committed';
-    };
-    let unreferenced: BlockKey[] = [];
-    for await (const page of catalog.blocks()) {
-      unreferenced.push(...page.flatMap(({ key, references }) => (references === 0 ? [key] : [])));
-      if (unreferenced.length < SWEPT_AT_ONCE) continue;
-      if (!(await remove(unreferenced))) return false;
-      unreferenced = [];
-    }
-    return unreferenced.length === 0 || remove(unreferenced);
   }
 
   /** Writes the list of what was counted in each volume. False: the lease was lost. */

@@ -5,10 +5,10 @@ import type { FoundSegment } from '../segment-store.ts';
 import { type HealingRow, type HealingVolume, type HealPlan, planHealing } from './heal-plan.ts';
 
 const NAME = 'c/c-1.warc.gz';
-const BUCKET: HealingVolume = { hasParts: true, isShared: true };
-const BUCKET_OF_ONE: HealingVolume = { hasParts: true, isShared: false };
-const DISK: HealingVolume = { hasParts: false, isShared: true };
-const DISK_OF_ONE: HealingVolume = { hasParts: false, isShared: false };
+const BUCKET: HealingVolume = { hasParts: true, isWritable: true, isShared: true };
+const BUCKET_OF_ONE: HealingVolume = { hasParts: true, isWritable: true, isShared: false };
+const DISK: HealingVolume = { hasParts: false, isWritable: true, isShared: true };
+const DISK_OF_ONE: HealingVolume = { hasParts: false, isWritable: true, isShared: false };
 
 /** Parts that the volume has: offset, attempt, bytes. */
 const parts = (...found: readonly (readonly [offset: number, attempt: number, bytes: number])[]) =>
@@ -31,6 +31,33 @@ type Case = {
 
 const CASES: readonly Case[] = [
   { says: 'leaves sealed segments alone', row: { state: 'sealed', bytes: 9 }, found: {}, plan: 'done' },
+  {
+    says: 'adopts the end of a file of the archivist that has grown',
+    row: { state: 'sealed', bytes: 9 },
+    found: { object: object(14) },
+    volume: DISK_OF_ONE,
+    plan: 'adopt',
+    next: 'set sealed',
+    bytes: 14,
+  },
+  {
+    says: 'seals an object again that is sealed in the catalog alone',
+    row: { state: 'sealed', bytes: 9 },
+    found: { object: object(9, false) },
+    volume: DISK_OF_ONE,
+    plan: 'adopt',
+    next: 'seal',
+    bytes: 9,
+  },
+  {
+    says: 'adopts the end of an open segment on a volume that is read-only, and leaves it',
+    row: { state: 'open', bytes: 9 },
+    found: { object: object(14, false) },
+    volume: { ...DISK_OF_ONE, isWritable: false },
+    plan: 'adopt',
+    next: 'leave',
+    bytes: 14,
+  },
   {
     says: 'seals what another began to seal',
     row: { state: 'sealing', bytes: 9, parts: names([0, 1]) },

@@ -10,6 +10,9 @@
  *   open      parts that follow the committed ones    adopt them, then seal
  *   open      a growing object                        adopt its end, then seal, and plan again
  *   open      a growing object of our own             adopt its end, then go on
+ *   sealed    an object that has grown                adopt its end: a file of the archivist's
+ *   sealed    a growing object                        adopt its end, then seal
+ *   open      a growing object, read-only volume      adopt its end, and leave it
  *   open      nothing, and nothing was committed      drop the row
  *   any       less than was committed                 damaged
  * ```
@@ -28,7 +31,7 @@ export type HealPlan =
       readonly kind: 'adopt';
       /** All bytes of the segment. Those beyond the row's length are not in the catalog. */
       readonly content: SegmentBytes;
-      readonly next: 'seal' | 'set sealed' | 'go on';
+      readonly next: 'seal' | 'set sealed' | 'go on' | 'leave';
     }
   | { readonly kind: 'damaged'; readonly detail: string };
 
@@ -36,12 +39,18 @@ export type HealingRow = Pick<Segment, 'name' | 'state' | 'bytes' | 'parts'>;
 
 export type HealingVolume = {
   readonly hasParts: boolean;
+  readonly isWritable: boolean;
   /** Whether other processes may write to the volume, because the catalog is not embedded. */
   readonly isShared: boolean;
 };
 
 export function planHealing(row: HealingRow, found: FoundSegment, volume: HealingVolume): HealPlan {
-  if (row.state === 'sealed') return { kind: 'done' };
+  if (row.state === 'sealed') {
+    const { object } = found;
+    const isBehind = object && object.bytes >= row.bytes && !object.sealed && volume.isWritable;
+    const hasGrown = object?.sealed && object.bytes > row.bytes;
+    if (volume.hasParts || !(isBehind || hasGrown)) return { kind: 'done' };
+  }
   return volume.hasParts ? planParts(row, found, volume) : planAppended(row, found, volume);
 }
 
@@ -71,8 +80,8 @@ function planAppended({ name, state, bytes }: HealingRow, { object }: FoundSegme
   if (object.sealed)
     return { kind: 'adopt', content: { name, state: 'sealed', bytes: object.bytes }, next: 'set sealed' };
   if (state === 'sealing') return { kind: 'seal' };
-  if (object.bytes === 0) return { kind: 'drop' };
-  const next = volume.isShared ? 'seal' : 'go on';
+  if (object.bytes === 0 && state !== 'sealed' && volume.isWritable) return { kind: 'drop' };
+  const next = !volume.isWritable ? 'leave' : volume.isShared || state === 'sealed' ? 'seal' : 'go on';
   return { kind: 'adopt', content: { name, state: 'open', bytes: object.bytes }, next };
 }
 

@@ -26,6 +26,8 @@ export type HealingOptions = AdoptingOptions &
     readonly refusedAre?: 'cut' | 'bury' | undefined;
     /** Whether the row has all parts that count, and others are passed over. */
     readonly isFixed?: boolean | undefined;
+    /** Whether the catalog is embedded, so that its owner goes on with open segments. Default: there is no lease. */
+    readonly isEmbedded?: boolean | undefined;
   };
 
 export type HealedSegment = {
@@ -45,11 +47,11 @@ export async function healSegment(options: HealingOptions, given: Segment): Prom
   const store = options.stores.get(given.volume);
   const healed = (kind: HealedSegment['kind'], row?: Segment): HealedSegment => ({ name, kind, row });
   const sealedOr = (row: Segment | undefined) => (row ? healed('sealed', row) : healed('lost'));
-  const isShared = options.lease !== undefined;
+  const isShared = !(options.isEmbedded ?? options.lease === undefined);
   let now = given;
   for (;;) {
     const found = options.isFixed ? fixedOf(now, await store.find(name)) : await store.find(name);
-    const plan = planHealing(now, found, { hasParts: store.hasParts, isShared });
+    const plan = planHealing(now, found, { hasParts: store.hasParts, isWritable: store.isWritable, isShared });
     if (plan.kind === 'done') return healed('sealed', now);
     if (plan.kind === 'seal') return sealedOr(await sealSegment({ ...options, store }, now));
     if (plan.kind === 'drop') return healed((await dropSegment(options, store, now)) ? 'dropped' : 'lost');
@@ -58,14 +60,16 @@ export async function healSegment(options: HealingOptions, given: Segment): Prom
       return healed('damaged', now);
     }
     const { content, next } = plan;
-    const refusedAre = next === 'set sealed' ? 'bury' : (options.refusedAre ?? 'cut');
+    const refusedAre = next === 'set sealed' || next === 'leave' ? 'bury' : (options.refusedAre ?? 'cut');
     const adopted = await adoptRecords(options, store, now, content, refusedAre);
     if (!adopted) return healed('lost');
     const { row, isCut } = adopted;
+    if (next === 'set sealed' && (row.bytes > 0 || !store.hasParts))
+      return sealedOr(await setSealed(options, row, content.bytes));
+    if (next === 'leave') return healed('open', row);
     if (row.bytes === 0) return healed((await dropSegment(options, store, row)) ? 'dropped' : 'lost');
-    if (next === 'set sealed') return sealedOr(await setSealed(options, row, content.bytes));
     if (isCut) {
-      countersOf(options.catalog).note('healedTails', name);
+      countersOf(options.catalog).note('healedTails', `${name}, ${content.bytes - row.bytes} bytes`);
       await store.cut(name, row.bytes);
     }
     if (next === 'go on' && !(isCut && store.hasParts)) return healed('open', row);
@@ -104,7 +108,10 @@ async function dropSegment(options: HealingOptions, store: SegmentStore, row: Se
   const { catalog, lease, again } = options;
   const { number, state, bytes, volume, name } = row;
   // Without a row, an object of a volume with real append would be a file of the archivist's.
-  if (!store.hasParts) await store.remove([name]);
+  if (!store.hasParts) {
+    await store.remove([name]);
+    countersOf(catalog).note('removedSegments', name);
+  }
   const segments = [{ number, from: { state, bytes, volume }, to: undefined }];
   const outcome = await askAgain(() => commitCounted(catalog, { lease, segments }), again);
   // An answer that was lost: the row is gone already.
