@@ -108,6 +108,17 @@ async function benchQuestions(catalog: Catalog, crawl: Crawl): Promise<void> {
     await catalog.findCaptures(known);
   });
   print('findCaptures per second (2,000 a call)', known.length / found);
+  const hosts = known.slice(0, 1000).map(({ urlKey: key }) => key.slice(0, key.indexOf(')')));
+  let lines = 0;
+  const prefix = await seconds(async () => {
+    for (const host of hosts) {
+      for await (const page of catalog.captures({ keyFrom: `${host})`, keyTo: `${host}*` }, 100)) {
+        lines += page.length;
+        break;
+      }
+    }
+  });
+  print('prefix queries of CDX per second (100 lines each)', hosts.length / prefix, `${lines} lines`);
   let scanned = 0;
   const scan = await seconds(async () => {
     for await (const page of catalog.captures({})) {

@@ -15,6 +15,7 @@ import { findCaptureById } from './capture-id.ts';
 import { type AskedFacts, askedQuery, type CaptureQuery, parseCaptureQuery, type QueryNames } from './capture-query.ts';
 import type { Collections } from './collections.ts';
 import {
+  ARCHIVE_VERSION,
   CONNECTOR_NAME,
   type Connector,
   DEFAULT_CRAWL,
@@ -68,7 +69,7 @@ import type { CaptureSpan, Retrieved, RetrievedContent, RetrieveOptions } from '
 import { resolveLater } from './revisit/resolve-later.ts';
 import { type DeletedRecord, deletedRecords } from './segment/deleted-records.ts';
 import { forgetKeptPlaces } from './segment/kept-places.ts';
-import { placeOldReplacements } from './segment/old-lineage.ts';
+import { placeOldReplacements, withOldPlaces } from './segment/old-lineage.ts';
 import { createVolume, makeDirectory } from './segment/volume-set.ts';
 import type { Selection } from './selection.ts';
 import { type ArchiveStats, archiveStats, type StatsOptions } from './stats.ts';
@@ -95,6 +96,7 @@ export async function createArchive(directory: string, options: InitOptions = {}
   await createVolume(directory, MAIN_VOLUME);
   const name = options.name ?? basename(resolve(directory));
   await writeConnector(directory, {
+    version: ARCHIVE_VERSION,
     name,
     volumes: [MAIN_VOLUME],
     policies: { ...DEFAULT_POLICIES, ...options.policies },
@@ -102,12 +104,19 @@ export async function createArchive(directory: string, options: InitOptions = {}
   });
 }
 
-/** Opens an archive, and completes or undoes changes that a crash interrupted (I3). */
+/**
+ * Opens an archive, and completes or undoes changes that a crash interrupted (I3). An archive of an earlier version is
+ * only read, and left as it is (I14).
+ */
 export async function openArchive(directory: string, options: ArchiveOptions): Promise<Archive> {
   const opened = await OpenedArchive.open(directory, options);
   const archive = new Archive(opened);
   try {
     await opened.load();
+    if (opened.isOld) {
+      opened.segmentRegistry.load(await withOldPlaces(opened.catalog, await opened.catalog.segments()));
+      return archive;
+    }
     await healArchive(opened, { signal: options.signal, onProgress: options.onOpening });
     await resolveLater(opened);
     await placeOldReplacements(opened);
@@ -139,6 +148,11 @@ export class Archive implements CaptureReader {
 
   get connector(): Connector {
     return this.#opened.connector;
+  }
+
+  /** Whether the archive is of an earlier version, and so is only read. */
+  get isOld(): boolean {
+    return this.#opened.isOld;
   }
 
   get clock(): Clock {
@@ -365,17 +379,20 @@ export class Archive implements CaptureReader {
    * Adds a volume and catalogues the segments in it. When the signal aborts this, the next opening of the archive
    * catalogues the rest.
    */
-  addVolume(volume: NewVolume, options: AddVolumeOptions = {}): Promise<void> {
+  async addVolume(volume: NewVolume, options: AddVolumeOptions = {}): Promise<void> {
+    this.#opened.assertTaking();
     // Adding a volume heals the archive, which would remove a segment that a compaction is writing.
     return this.#compactions.run(() => addVolume(this.#opened, volume, options));
   }
 
-  setVolumeWritable(name: string, writable: boolean): Promise<void> {
+  async setVolumeWritable(name: string, writable: boolean): Promise<void> {
+    this.#opened.assertTaking();
     return setVolumeWritable(this.#opened, name, writable);
   }
 
   /** Removes an empty volume from the archive. Its directory stays. */
-  removeVolume(name: string): Promise<void> {
+  async removeVolume(name: string): Promise<void> {
+    this.#opened.assertTaking();
     return this.#compactions.run(() => removeVolume(this.#opened, name));
   }
 
@@ -407,7 +424,8 @@ export class Archive implements CaptureReader {
   /**
    * Durably records, under a name, the segments that the archive has now. Compaction leaves these segments unchanged.
    */
-  createSnapshot(name: string): Promise<NamedSnapshot> {
+  async createSnapshot(name: string): Promise<NamedSnapshot> {
+    this.#opened.assertTaking();
     return this.#opened.snapshots.create(this.#opened, name);
   }
 
@@ -415,7 +433,8 @@ export class Archive implements CaptureReader {
     return this.#opened.snapshots.all();
   }
 
-  removeSnapshot(name: string): Promise<void> {
+  async removeSnapshot(name: string): Promise<void> {
+    this.#opened.assertTaking();
     return this.#opened.snapshots.remove(name);
   }
 
@@ -480,7 +499,8 @@ export class Archive implements CaptureReader {
    * Creates the catalog again from the segments and the tombstones beside them. After an interruption, the next opening
    * completes it.
    */
-  rebuild(options: RebuildOptions = {}): Promise<void> {
+  async rebuild(options: RebuildOptions = {}): Promise<void> {
+    this.#opened.assertTaking();
     return this.#compactions.run(() => rebuildCatalog(this.#opened, options));
   }
 
@@ -491,7 +511,7 @@ export class Archive implements CaptureReader {
   async flush(): Promise<void> {
     await this.#store.drain();
     await this.#opened.idle();
-    await this.#opened.catalog.commit({ durable: true });
+    if (!this.isOld) await this.#opened.catalog.commit({ durable: true });
   }
 
   /** Publishes the address of a server that has this archive open. `undefined` withdraws the address. */

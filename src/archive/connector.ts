@@ -9,7 +9,13 @@ import { parse, stringify } from 'yaml';
 import { fileError, PinakesError, replaceFile } from '../base/index.ts';
 
 export const CONNECTOR_NAME = 'archive.yaml';
-const CONNECTOR_VERSION = 1;
+
+/**
+ * The version of an archive. Version 1 has catalog rows of format 3, and records its deletions in tombstone files. An
+ * earlier release refuses version 2, since it would bring deleted captures back.
+ */
+export const ARCHIVE_VERSION = 2;
+const FIRST_VERSION = 1;
 
 export type VolumeSetting = {
   readonly name: string;
@@ -44,6 +50,7 @@ export type IndexSettings = {
 };
 
 export type Connector = {
+  readonly version: number;
   readonly name: string;
   readonly volumes: readonly VolumeSetting[];
   readonly policies: Policies;
@@ -85,10 +92,11 @@ function parseConnector(text: string, where: string): Connector {
     throw bad((cause as Error).message.split('\n')[0]!, cause);
   }
   if (!isRecord(value)) throw bad('it is not a mapping');
-  if (value.version !== CONNECTOR_VERSION) {
-    const version = String(value.version);
-    if (Number(version) > CONNECTOR_VERSION) throw bad(`version ${version} was made by a newer Pinakes; use that one`);
-    throw bad(`version ${version} is not understood`);
+  const { version } = value;
+  if (version !== ARCHIVE_VERSION && version !== FIRST_VERSION) {
+    if (Number(version) > ARCHIVE_VERSION)
+      throw bad(`version ${String(version)} was made by a newer Pinakes; use that one`);
+    throw bad(`version ${String(version)} is not understood`);
   }
   if (typeof value.name !== 'string') throw bad('name is missing');
   const volumes = value.volumes;
@@ -107,6 +115,7 @@ function parseConnector(text: string, where: string): Connector {
   });
   const index = parseIndexSettings(value.index, bad);
   return {
+    version,
     name: value.name,
     volumes: settings,
     policies: parsePolicies(value.policies, bad),
@@ -183,7 +192,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 export async function writeConnector(directory: string, connector: Connector): Promise<void> {
   const path = join(directory, CONNECTOR_NAME);
   const { crawl, ...always } = connector;
-  const content = { version: CONNECTOR_VERSION, ...always, ...(crawl.privateNetworks.length > 0 && { crawl }) };
+  const content = { ...always, ...(crawl.privateNetworks.length > 0 && { crawl }) };
   const text = `# A Pinakes archive. The segments of its volumes are the truth; keep them and this file.\n${stringify(content)}`;
   await replaceFile(path, text).catch((cause: unknown) => {
     throw fileError(cause, path, 'writing');

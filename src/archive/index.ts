@@ -11,7 +11,7 @@ export {
 export type { AddOptions, AddProgress, AddReport } from './add/add-report.ts';
 export { type Archive, createArchive, type InitOptions, openArchive } from './archive.ts';
 export { captureId } from './capture-id.ts';
-export { type Policies, readConnector } from './connector.ts';
+export { ARCHIVE_VERSION, type Policies, readConnector } from './connector.ts';
 export { type ContentKey, formatContentKey, parseContentKey } from './content-key.ts';
 export { type Damage, type DamageGoal, formatDamage, formatOutputDamage, type OutputDamage } from './damage.ts';
 export type { CdxjExportOptions } from './export/export-cdxj.ts';
@@ -35,6 +35,7 @@ export type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
 export type { RecompressReport } from './maintain/recompress.ts';
 export type { ReleaseOptions } from './maintain/release.ts';
 export type { StayingSegments } from './maintain/staying-segments.ts';
+export { type UpgradeOptions, type UpgradeReport, upgradeArchive } from './maintain/upgrade.ts';
 export type { NewVolume, VolumeStatus } from './maintain/volume-admin.ts';
 export type { ArchiveOptions } from './opened-archive.ts';
 export { type AnnouncedServer, ownerOf } from './owner.ts';

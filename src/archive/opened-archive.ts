@@ -4,9 +4,10 @@
  *
  * Changes run one at a time, through `exclusive`. Reading does not wait for them.
  */
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type Clock, Exclusive, type Finding, type IdSource, type PinakesError } from '../base/index.ts';
+import { type Clock, Exclusive, type Finding, type IdSource, PinakesError } from '../base/index.ts';
 import {
   type Catalog,
   type CommitGroup,
@@ -27,7 +28,7 @@ import {
   type WriteOutcome,
 } from '../ledger/index.ts';
 import { Collections } from './collections.ts';
-import { type Connector, readConnector, writeConnector } from './connector.ts';
+import { ARCHIVE_VERSION, type Connector, readConnector, writeConnector } from './connector.ts';
 import { CATALOG_DIRECTORY } from './maintain/catalog-soundness.ts';
 import { type AnnouncedServer, assertTakable, lockedError, OwnerFile } from './owner.ts';
 import { RecordAccess } from './read/record-access.ts';
@@ -99,6 +100,8 @@ export class OpenedArchive {
   readonly sequences: SequenceList;
   /** Maps a digest to the fingerprint that identifies contents: the digest itself, except in tests of collisions. */
   readonly fingerprint: (digest: Uint8Array) => Uint8Array;
+  /** Whether the archive is of an earlier version, or its upgrade was interrupted: it is only read. */
+  readonly isOld: boolean;
   readonly #owner: OwnerFile;
   readonly #reserve: Reserve;
   readonly #scratch: Scratch;
@@ -121,6 +124,7 @@ export class OpenedArchive {
     this.volumes = volumes;
     this.fingerprint = fingerprint;
     countersOf(catalog).observer = options.onLedgerEvent;
+    this.isOld = isOldArchive(connector, catalog);
     this.#connector = connector;
     this.#owner = owner;
     this.#reserve = reserve;
@@ -143,11 +147,17 @@ export class OpenedArchive {
     const connector = await readConnector(directory);
     await assertTakable(directory);
     const reserve = new Reserve(directory);
+    if (connector.version < ARCHIVE_VERSION && !existsSync(join(directory, CATALOG_DIRECTORY))) {
+      // Without its catalog there is nothing to read.
+      throw new PinakesError('ARCHIVE_OLD', { where: directory, detail: 'its catalog is missing' });
+    }
     const catalog = options.catalog ?? (await openCatalog(directory, reserve));
     try {
       await reserve.giveUpIfShort();
       const owner = await OwnerFile.take(directory, options.purpose ?? 'open', options.clock);
-      const volumes = options.volumes ?? (await VolumeSet.open(directory, connector.volumes, options));
+      const isOld = isOldArchive(connector, catalog);
+      const settings = connector.volumes.map((setting) => (isOld ? { ...setting, writable: false } : setting));
+      const volumes = options.volumes ?? (await VolumeSet.open(directory, settings, options));
       return new OpenedArchive({ directory, connector, owner, catalog, reserve, volumes, options });
     } catch (error) {
       await reserve.takeBack();
@@ -182,6 +192,7 @@ export class OpenedArchive {
   }
 
   async changeConnector(connector: Connector): Promise<void> {
+    this.assertTaking();
     await writeConnector(this.directory, connector);
     this.#connector = connector;
   }
@@ -227,7 +238,7 @@ export class OpenedArchive {
 
   /** Like `commit`, for a group that is not made of a draft. */
   async commitRecords(group: RecordGroup): Promise<WriteOutcome> {
-    this.#assertTaking();
+    this.assertTaking();
     const grown = this.segmentWriter.dirty();
     const outcome = await this.segmentWriter.commit(group);
     if (outcome.kind === 'committed') {
@@ -240,7 +251,7 @@ export class OpenedArchive {
 
   /** Commits changes that come without records. */
   async commitGroup(group: CommitGroup): Promise<CommitOutcome> {
-    this.#assertTaking();
+    this.assertTaking();
     return commitCounted(this.catalog, group);
   }
 
@@ -254,12 +265,13 @@ export class OpenedArchive {
     return this.#changes;
   }
 
-  /** Runs one change of the archive at a time. */
+  /** Runs one change of the archive, or one reading between two changes, at a time. */
   exclusive<T>(work: () => Promise<T>): Promise<T> {
     this.#changes++;
     return this.#exclusive.run(() => {
       if (this.#closed) throw this.#closed;
-      this.#assertTaking();
+      // An archive that is only read has snapshots too. Its changes are refused where they begin.
+      if (!this.isOld) this.assertTaking();
       return work();
     });
   }
@@ -267,6 +279,7 @@ export class OpenedArchive {
   /** Runs a change that makes the archive larger. Fails when the disk has too little room for it. */
   growing<T>(work: () => Promise<T>): Promise<T> {
     return this.exclusive(async () => {
+      this.assertTaking();
       await this.#reserve.keep(this.catalog);
       return work();
     });
@@ -274,6 +287,7 @@ export class OpenedArchive {
 
   /** Runs work that frees room but needs some before that. */
   async freeing<T>(work: () => Promise<T>): Promise<T> {
+    this.assertTaking();
     await this.exclusive(() => this.#reserve.giveUpIfShort());
     return work();
   }
@@ -284,7 +298,8 @@ export class OpenedArchive {
   }
 
   /** Refuses a change that the catalog would not write, since the change would leave records in the volumes. */
-  #assertTaking(): void {
+  assertTaking(): void {
+    if (this.isOld) throw new PinakesError('ARCHIVE_OLD', { where: this.directory });
     if (this.catalog.refusal) throw this.catalog.refusal;
   }
 
@@ -321,6 +336,10 @@ export class OpenedArchive {
       await this.catalog.close();
     }
   }
+}
+
+function isOldArchive({ version }: Connector, { refusal }: SharedCatalog & Catalog): boolean {
+  return version < ARCHIVE_VERSION || refusal?.code === 'ARCHIVE_OLD';
 }
 
 /**

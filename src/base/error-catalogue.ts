@@ -28,6 +28,10 @@ export const ERROR_CATALOGUE = {
     true,
   ),
   ARCHIVE_MISSING: entry('there is no archive here', 'Make one with `pinakes init`, or name one with --archive.'),
+  ARCHIVE_OLD: entry(
+    'the archive was made by an earlier Pinakes, and is only read',
+    'Run `pinakes upgrade`, which reads no segment. After it, earlier releases refuse the archive.',
+  ),
   ARCHIVE_UNWRITABLE: entry(
     'the directory of the archive may not be written to',
     'Even reading needs write access to the directory. Check its permissions, or add its volumes to an archive of your own, as docs/archive.md shows.',

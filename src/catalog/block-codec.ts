@@ -16,7 +16,8 @@
  *     references  varint
  *
  * An entry has the block, if it is held, and the catalog's own counts: how many captures and how many aliases name the
- * entry. Captures and aliases name an entry by prefix and slot. Two rules make these names safe:
+ * entry. Captures name it by its whole digest; aliases, and captures of format 3, by prefix and slot. Two rules make
+ * these names safe:
  *
  * - An entry stays while a capture or alias names it, even if its block was removed or never put. The entry keeps its
  *   slot and its digest.
@@ -31,7 +32,7 @@ import { DamagedRow, RowReader, type RowWriter } from './row-bytes.ts';
 import { TABLE } from './table.ts';
 
 export const BLOCK_PREFIX_BYTES = 6;
-const DIGEST_BYTES = 32;
+export const DIGEST_BYTES = 32;
 
 const HELD = 1;
 const HAS_OVERFLOW = 2;

@@ -1,26 +1,28 @@
 /**
  * Values of captures; key-order.ts has their keys.
  *
- *     form      1        bits 0-2 kind, bit 3 has a block, bit 4 its slot is not 0, bit 5 has a long URL key
+ *     form      1        bits 0-2 kind, bit 3 has a block, bit 4 its overflow is not 0, bit 5 has a long URL key,
+ *                        bit 6 is set, bit 7 has a status other than 200
  *     url form  1        see url-difference.ts
- *     status    varint   0 for 200, else the status plus one
+ *     status    varint   when it is not 200
  *     collection varint
  *     mime      varint   number in the dictionary; 0: its length in bytes as a varint and its UTF-8 follow
- *     block     6 bytes  first bytes of the digest, when there is a block; then its slot as a varint, when it has one
+ *     block     32 bytes the digest, when there is a block; then its overflow as a varint, when it is not 0
  *     hash      4 bytes  highest first
  *     length    varint   of the record
  *     url key   n        when it is long: its length in bytes as a varint and its UTF-8
  *     url       rest     depends on the url form
  *
- * The fields that captures have most in common come first, so that they compress well.
+ * So a row has all that a line of an index needs, and listing captures reads no other table.
  *
- * The row has only the beginning of the digest. Prefix and slot name an entry of the blocks table. That entry has the
- * whole digest, and stays as long as a capture names it (see block-codec.ts). So a capture is never given another
- * block.
+ * Rows of format 3 have bit 6 clear. Their status is always there: 0 for 200, else the status plus one. Their block is
+ * the first 6 bytes of its digest and then, when bit 4 is set, a slot as a varint. Prefix and slot name an entry of the
+ * blocks table, which has the whole digest and stays as long as a capture or an alias names it (see block-codec.ts).
+ * Such rows are read and upgraded, and never written.
  */
 import { assert } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
-import { BLOCK_PREFIX_BYTES, type BlockReference } from './block-codec.ts';
+import { BLOCK_PREFIX_BYTES, type BlockReference, DIGEST_BYTES } from './block-codec.ts';
 import type { BlockKey, Capture, CaptureKind } from './catalog.ts';
 import { isCaptureTime, isLongKey, readCaptureKey } from './key-order.ts';
 import { type MimeDictionary, WRITTEN_OUT } from './level/mime-dictionary.ts';
@@ -31,19 +33,23 @@ const KINDS: readonly CaptureKind[] = ['response', 'revisit', 'resource', 'conve
 const KIND_BITS = 7;
 const HASH_BYTES = 4;
 const HAS_BLOCK = 8;
-const HAS_SLOT = 16;
+/** The block has a slot in format 3, and an overflow in format 4. */
+const HAS_NUMBER = 16;
 const HAS_LONG_KEY = 32;
+const IS_FORMAT_4 = 64;
+const HAS_STATUS = 128;
+const PLAIN_STATUS = 200;
 
-/** The part of a capture that concerns blocks and totals. */
-export type CaptureLink = { readonly kind: CaptureKind; readonly reference: BlockReference | undefined };
+/** What tells a capture from others of its URL and time, besides its place, and what counts in the totals. */
+export type CaptureIdentity = Pick<Capture, 'kind' | 'collection' | 'hash' | 'block'>;
 
-export type CaptureIdentity = CaptureLink & Pick<Capture, 'collection' | 'hash'>;
+/** The block of a row, or in format 3 the name of its entry in the blocks table. */
+type Link = { readonly block: BlockKey | undefined; readonly reference: BlockReference | undefined };
 
-/** A capture whose block is not looked up yet. */
-export type LinkedCapture = {
-  readonly capture: Omit<Capture, 'block'>;
-  readonly reference: BlockReference | undefined;
-};
+/** A capture as its row has it. With a reference, its block is not looked up yet. */
+export type LinkedCapture = Link & { readonly capture: Omit<Capture, 'block'> };
+
+const NO_LINK: Link = { block: undefined, reference: undefined };
 
 export function assertCapture(capture: Capture): void {
   assert(isCaptureTime(capture.time), 'the time of a capture is not a whole number, or is out of range');
@@ -52,27 +58,25 @@ export function assertCapture(capture: Capture): void {
   assert(capture.hash >>> 0 === capture.hash, 'the hash of a capture is not a 32-bit number');
 }
 
-export function writeCapture(
-  writer: RowWriter,
-  capture: Capture,
-  reference: BlockReference | undefined,
-  mimeNumber: number,
-): void {
+export function writeCapture(writer: RowWriter, capture: Capture, mimeNumber: number): void {
   const kind = KINDS.indexOf(capture.kind);
   assert(kind >= 0, 'a capture has an unknown kind');
   const difference = urlDifference(capture.urlKey, capture.url);
   const hasLongKey = isLongKey(capture.urlKey);
-  const blockBits = reference ? HAS_BLOCK | (reference.slot > 0 ? HAS_SLOT : 0) : 0;
-  writer.byte(kind | blockBits | (hasLongKey ? HAS_LONG_KEY : 0));
+  const { block, status } = capture;
+  writer.byte(
+    kind |
+      IS_FORMAT_4 |
+      (block ? blockBits(block) : 0) |
+      (hasLongKey ? HAS_LONG_KEY : 0) |
+      (status === PLAIN_STATUS ? 0 : HAS_STATUS),
+  );
   writer.byte(difference.form);
-  writer.varint(capture.status === 200 ? 0 : capture.status + 1);
+  if (status !== PLAIN_STATUS) writer.varint(status);
   writer.varint(capture.collection);
   writer.varint(mimeNumber);
   if (mimeNumber === WRITTEN_OUT) writeText(writer, capture.mime);
-  if (reference) {
-    writer.fixed(reference.prefix, BLOCK_PREFIX_BYTES);
-    if (reference.slot > 0) writer.varint(reference.slot);
-  }
+  if (block) writeBlock(writer, block);
   writer.fixed(capture.hash, HASH_BYTES);
   writer.varint(capture.place.length);
   if (hasLongKey) writeText(writer, capture.urlKey);
@@ -83,45 +87,94 @@ export function readCapture(key: Buffer, value: Buffer, mimes: MimeDictionary): 
   const reader = new RowReader(value);
   const form = reader.byte();
   const urlForm = reader.byte();
-  const writtenStatus = reader.varint();
+  const status = readStatus(reader, form);
   const collection = reader.varint();
   const mime = readMime(reader, mimes);
-  const reference = readReference(reader, form);
+  const link = readLink(reader, form);
   const hash = reader.fixed(HASH_BYTES);
   const length = reader.varint();
   const longKey = form & HAS_LONG_KEY ? (reader.utf8(reader.varint()) as UrlKey) : undefined;
   const { urlKey, time, segment, offset } = readCaptureKey(key, longKey);
   const url = readUrl(reader, urlKey, urlForm);
   if (!reader.isAtEnd) throw new DamagedRow('a capture goes on after its end');
-  const status = writtenStatus === 0 ? 200 : writtenStatus - 1;
   const place = { segment, offset, length };
-  return { capture: { urlKey, time, place, url, kind: readKind(form), collection, status, mime, hash }, reference };
+  return { capture: { urlKey, time, place, url, kind: readKind(form), collection, status, mime, hash }, ...link };
 }
 
-/** What tells a capture from others of its URL and time, besides its place. */
 export function readCaptureIdentity(value: Buffer): CaptureIdentity {
   const reader = new RowReader(value);
-  return { ...readLink(reader), hash: reader.fixed(HASH_BYTES) };
+  const { form, collection } = readStart(reader);
+  const { block, reference } = readLink(reader, form);
+  if (reference) throw new DamagedRow('a capture has the format of an earlier release');
+  return { kind: readKind(form), collection, block, hash: reader.fixed(HASH_BYTES) };
 }
 
 /** Only the hash, for a search that wants few of many captures. */
 export function readCaptureHash(value: Buffer): number {
   const reader = new RowReader(value);
-  readLink(reader);
+  const { form } = readStart(reader);
+  readLink(reader, form);
   return reader.fixed(HASH_BYTES);
 }
 
-export function readCaptureLink(value: Buffer): CaptureLink {
-  return readLink(new RowReader(value));
+/** The entry that a row of format 3 names; undefined for other rows. */
+export function readOldReference(value: Buffer): BlockReference | undefined {
+  const reader = new RowReader(value);
+  const { form } = readStart(reader);
+  return readLink(reader, form).reference;
 }
 
-function readLink(reader: RowReader): CaptureLink & Pick<Capture, 'collection'> {
+/** Whether a row has format 3. */
+export function isOldRow(value: Buffer): boolean {
+  return (value[0]! & IS_FORMAT_4) === 0;
+}
+
+/** Writes a row of format 3 as one of format 4, with the block that it names. */
+export function writeUpgraded(writer: RowWriter, value: Buffer, block: BlockKey | undefined): void {
+  const reader = new RowReader(value);
+  const form = reader.byte();
+  const urlForm = reader.byte();
+  const status = readStatus(reader, form);
+  const middle = reader.at;
+  readCollectionAndMime(reader);
+  const end = reader.at;
+  readLink(reader, form);
+  const kept = form & (KIND_BITS | HAS_LONG_KEY);
+  writer.byte(kept | IS_FORMAT_4 | (block ? blockBits(block) : 0) | (status === PLAIN_STATUS ? 0 : HAS_STATUS));
+  writer.byte(urlForm);
+  if (status !== PLAIN_STATUS) writer.varint(status);
+  writer.bytes(value.subarray(middle, end));
+  if (block) writeBlock(writer, block);
+  writer.bytes(value.subarray(reader.at));
+}
+
+function blockBits({ overflow }: BlockKey): number {
+  return HAS_BLOCK | (overflow > 0 ? HAS_NUMBER : 0);
+}
+
+function writeBlock(writer: RowWriter, { digest, overflow }: BlockKey): void {
+  writer.bytes(digest);
+  if (overflow > 0) writer.varint(overflow);
+}
+
+/** Reads the fields before the block. */
+function readStart(reader: RowReader): { readonly form: number; readonly collection: number } {
   const form = reader.byte();
   reader.byte();
-  reader.varint();
+  readStatus(reader, form);
+  return { form, collection: readCollectionAndMime(reader) };
+}
+
+function readCollectionAndMime(reader: RowReader): number {
   const collection = reader.varint();
   if (reader.varint() === WRITTEN_OUT) reader.bytes(reader.varint());
-  return { kind: readKind(form), collection, reference: readReference(reader, form) };
+  return collection;
+}
+
+function readStatus(reader: RowReader, form: number): number {
+  if (form & IS_FORMAT_4) return form & HAS_STATUS ? reader.varint() : PLAIN_STATUS;
+  const written = reader.varint();
+  return written === 0 ? PLAIN_STATUS : written - 1;
 }
 
 /** The capture with its block, in the order of properties that every capture has. */
@@ -136,8 +189,8 @@ function writeText(writer: RowWriter, text: string): void {
 
 function readKind(form: number): CaptureKind {
   const kind = KINDS[form & KIND_BITS];
-  if (kind === undefined || form > (KIND_BITS | HAS_BLOCK | HAS_SLOT | HAS_LONG_KEY))
-    throw new DamagedRow('a capture has an unknown form');
+  const isUnknown = (form & IS_FORMAT_4) === 0 && form >= HAS_STATUS;
+  if (kind === undefined || isUnknown) throw new DamagedRow('a capture has an unknown form');
   return kind;
 }
 
@@ -149,8 +202,12 @@ function readMime(reader: RowReader, mimes: MimeDictionary): string {
   return mime;
 }
 
-function readReference(reader: RowReader, form: number): BlockReference | undefined {
-  if ((form & HAS_BLOCK) === 0) return undefined;
-  const prefix = reader.fixed(BLOCK_PREFIX_BYTES);
-  return { prefix, slot: form & HAS_SLOT ? reader.varint() : 0 };
+function readLink(reader: RowReader, form: number): Link {
+  if ((form & HAS_BLOCK) === 0) return NO_LINK;
+  if ((form & IS_FORMAT_4) === 0) {
+    const prefix = reader.fixed(BLOCK_PREFIX_BYTES);
+    return { block: undefined, reference: { prefix, slot: form & HAS_NUMBER ? reader.varint() : 0 } };
+  }
+  const digest = new Uint8Array(reader.bytes(DIGEST_BYTES));
+  return { block: { digest, overflow: form & HAS_NUMBER ? reader.varint() : 0 }, reference: undefined };
 }

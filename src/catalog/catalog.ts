@@ -410,7 +410,7 @@ export interface Catalog extends CatalogView {
   readonly isShared: boolean;
   /**
    * The reason why the catalog takes no more changes; undefined while it takes changes. After a failed write only the
-   * next opening shows whether the change was made.
+   * next opening shows whether the change was made. ARCHIVE_OLD: its rows have an earlier format.
    */
   readonly refusal: PinakesError | undefined;
   /**

@@ -121,6 +121,11 @@ export class RowReader {
     this.#at = at;
   }
 
+  /** How many bytes were read. */
+  get at(): number {
+    return this.#at;
+  }
+
   get isAtEnd(): boolean {
     return this.#at === this.#row.length;
   }

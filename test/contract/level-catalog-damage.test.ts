@@ -88,12 +88,12 @@ test('a catalog of another version is refused and not changed', () =>
   withDirectory(async (directory) => {
     await fill(directory);
     const key = Buffer.from('\0version');
-    for (const version of ['1 1', '2 1', '3 2', '4 1', '3 99', 'anything']) {
+    for (const version of ['1 1', '2 1', '4 2', '5 1', '3 99', 'anything']) {
       await raw(directory, (database) => database.put(key, Buffer.from(version)));
       await assert.rejects(openLevelCatalog(directory), fails('CATALOG_VERSION', directory));
       await raw(directory, async (database) => assert.equal(String(await database.get(key)), version));
     }
-    await raw(directory, (database) => database.put(key, Buffer.from('3 1')));
+    await raw(directory, (database) => database.put(key, Buffer.from('4 1')));
     await openAndAsk(directory);
   }));
 
@@ -203,7 +203,11 @@ test('an unreadable row is reported as damage, with its place', () =>
       const [row] = await database.iterator({ gte: Buffer.from('b'), limit: 1 }).all();
       await database.del(row![0]);
     });
-    await assert.rejects(openAndAsk(directory), fails('CATALOG_DAMAGED', directory));
+    // Reading captures needs no row of blocks. Changing them does.
+    const catalog = await openLevelCatalog(directory);
+    const removeCaptures = await all(catalog.captures({}));
+    await assert.rejects(catalog.write({ removeCaptures }), fails('CATALOG_DAMAGED', directory));
+    await catalog.close();
   }));
 
 test('a directory that cannot be created is named in the error', () =>

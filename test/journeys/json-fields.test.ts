@@ -40,6 +40,7 @@ const TYPED: Readonly<Record<string, readonly string[]>> = {
   'compact --dry-run': ['compact', '--dry-run'],
   compact: ['compact'],
   rebuild: ['rebuild'],
+  upgrade: ['upgrade'],
   'volume add': ['volume', 'add', 'second', 'second', '--create'],
   'volume set': ['volume', 'set', 'second', 'writable'],
   'volume ls': ['volume', 'ls'],

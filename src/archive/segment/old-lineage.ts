@@ -13,7 +13,7 @@
  */
 import { inflateRawSync } from 'node:zlib';
 import { fromLatin1, PinakesError } from '../../base/index.ts';
-import type { CatalogView } from '../../catalog/index.ts';
+import type { CatalogView, Segment } from '../../catalog/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { changeSegment } from './listed-segment.ts';
 
@@ -35,6 +35,22 @@ export async function placeOldReplacements(archive: Pick<OpenedArchive, 'catalog
     const removeNotes = [...oldNotesOf(name), EPOCH_NOTE];
     await changeSegment(archive, segment, { roots: segment.roots ?? [{ name, sequence: origin }] }, { removeNotes });
   }
+}
+
+/** The rows with the places that `placeOldReplacements` would give them, for an archive that is only read. */
+export async function withOldPlaces(
+  catalog: Pick<CatalogView, 'notes'>,
+  segments: readonly Segment[],
+): Promise<Segment[]> {
+  const swaps = await catalog.notes(SWAP_NOTE);
+  const lineage = await catalog.notes(LINEAGE_NOTE);
+  return segments.map((segment) => {
+    const { name } = segment;
+    const text = lineage[LINEAGE_NOTE + name];
+    if (segment.roots || text === undefined || SWAP_NOTE + name in swaps) return segment;
+    const [sequence] = JSON.parse(text) as [number, ...unknown[]];
+    return { ...segment, roots: [{ name, sequence }] };
+  });
 }
 
 /** The notes about a replacement that the archive no longer needs. */

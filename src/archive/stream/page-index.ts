@@ -91,7 +91,7 @@ export class PageIndex {
   }
 
   async #make(): Promise<void> {
-    const { catalog, scratch } = this.#archive;
+    const { catalog, scratch, isOld } = this.#archive;
     // Computed before the walk. A page that is stored during the walk may be missing from the file. The fingerprint is
     // then outdated, so the next search for a missing page makes the file again.
     const fingerprint = await segmentsFingerprint(this.#archive);
@@ -114,7 +114,8 @@ export class PageIndex {
       await unlink(draft).catch(() => {});
       throw fileError(cause, this.#path, 'writing');
     }
-    refusalOf(await catalog.commit({ putNotes: { [PAGES_NOTE]: fingerprint } }));
+    // Without the note, the next search for a missing page makes the file again.
+    if (!isOld) refusalOf(await catalog.commit({ putNotes: { [PAGES_NOTE]: fingerprint } }));
   }
 
   async *#lines(): AsyncGenerator<string> {

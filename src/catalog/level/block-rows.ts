@@ -3,7 +3,7 @@
  * totals is the difference between the sums of these rows before and after, so it is right for any order of changes.
  */
 import { assert } from '../../base/index.ts';
-import { type BlockEntry, type BlockReference, blockRowKey, readBlockRow, writeBlockRow } from '../block-codec.ts';
+import { type BlockEntry, blockRowKey, prefixOf, readBlockRow, writeBlockRow } from '../block-codec.ts';
 import { compareBlockKeys } from '../block-order.ts';
 import type { BlockKey } from '../catalog.ts';
 import { DamagedRow, type RowWriter } from '../row-bytes.ts';
@@ -61,11 +61,12 @@ export class BlockRows {
     addSums(this.#before, row.entries);
   }
 
-  entryOf(reference: BlockReference): BlockEntry {
-    const row = this.#rows.get(reference.prefix);
+  /** The entry of a block that a capture names. */
+  entryOf(key: BlockKey): BlockEntry {
+    const row = this.#rows.get(prefixOf(key.digest));
     assert(row, 'a row of blocks must be read before it is changed');
-    const entry = row.entries.find((candidate) => candidate.slot === reference.slot);
-    if (!entry) throw new DamagedRow('a capture or an alias names a missing block');
+    const entry = findEntry(row, key);
+    if (!entry) throw new DamagedRow('a capture names a missing block');
     return entry;
   }
 

@@ -3,7 +3,7 @@
  * revisits there are, and how many captures name each block.
  */
 import { fromLatin1 } from '../../base/index.ts';
-import { type BlockReference, prefixOf } from '../block-codec.ts';
+import { prefixOf } from '../block-codec.ts';
 import { type CaptureIdentity, readCaptureIdentity, writeCapture } from '../capture-codec.ts';
 import type { Capture } from '../catalog.ts';
 import { writeCaptureKey } from '../key-order.ts';
@@ -41,7 +41,7 @@ export class CaptureRows {
       const value = values[index];
       if (!value) continue;
       const row = readCaptureIdentity(value);
-      if (row.reference) this.#blocks.want(row.reference.prefix);
+      if (row.block) this.#blocks.want(prefixOf(row.block.digest));
       this.#rows.set(fromLatin1(keys[index]!), row);
     }
   }
@@ -60,10 +60,9 @@ export class CaptureRows {
   /** Puts a row. `isNew`: the key certainly has no row, and none that this commit puts. */
   put(operations: Operations, key: Buffer, capture: Capture, isNew: boolean): void {
     if (!isNew) this.#uncount(key);
-    const reference = this.#count(capture);
-    const { kind, collection, hash } = capture;
-    if (!isNew) this.#rows.set(fromLatin1(key), { kind, collection, hash, reference });
-    writeCapture(this.#writer, capture, reference, this.#mimeNumber(capture.mime));
+    this.#count(capture);
+    if (!isNew) this.#rows.set(fromLatin1(key), capture);
+    writeCapture(this.#writer, capture, this.#mimeNumber(capture.mime));
     operations.put(key, this.#writer.finish());
   }
 
@@ -81,18 +80,14 @@ export class CaptureRows {
     this.#rows.delete(id);
     this.captures--;
     if (row.kind === 'revisit') this.revisits--;
-    if (row.reference) this.#blocks.entryOf(row.reference).captures--;
+    if (row.block) this.#blocks.entryOf(row.block).captures--;
     return row;
   }
 
-  #count({ kind, block }: Capture): BlockReference | undefined {
+  #count({ kind, block }: Capture): void {
     this.captures++;
     if (kind === 'revisit') this.revisits++;
-    if (!block) return undefined;
-    const row = this.#blocks.want(prefixOf(block.digest));
-    const entry = findOrAddEntry(row, block);
-    entry.captures++;
-    return { prefix: row.prefix, slot: entry.slot };
+    if (block) findOrAddEntry(this.#blocks.want(prefixOf(block.digest)), block).captures++;
   }
 
   #mimeNumber(mime: string): number {

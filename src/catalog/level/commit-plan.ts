@@ -8,7 +8,6 @@
 import { assert, fromLatin1 } from '../../base/index.ts';
 import { type BlockEntry, type BlockReference, type Holding, prefixOf } from '../block-codec.ts';
 import { compareBlockKeys } from '../block-order.ts';
-import type { CaptureIdentity } from '../capture-codec.ts';
 import {
   type Alias,
   type Block,
@@ -206,8 +205,7 @@ export class CommitPlan {
     const now = this.#captures.get(this.#captures.key(capture));
     if (now?.hash !== capture.hash || now.collection !== capture.collection) return false;
     // A content that was unknown may have been found since.
-    if (!now.reference || !capture.block) return true;
-    return compareBlockKeys(this.#blocks.entryOf(now.reference).key, capture.block) === 0;
+    return !now.block || !capture.block || compareBlockKeys(now.block, capture.block) === 0;
   }
 
   #delete(operations: Operations, capture: Capture, mark: Mark): void {
@@ -221,7 +219,7 @@ export class CommitPlan {
     const now = this.#captures.remove(operations, this.#captures.key(capture));
     this.#touch(capture.block);
     // A content that was unknown may have been found since.
-    if (now) this.#touchEntry(now);
+    this.#touch(now?.block);
   }
 
   /** Enters a dead record. A record that is dead is not surplus too. */
@@ -247,7 +245,7 @@ export class CommitPlan {
     const key = this.#captures.key(to);
     if (now) {
       this.#captures.put(operations, key, to, false);
-      this.#touchEntry(now);
+      this.#touch(now.block);
     } else if (!this.#captures.get(key)) {
       const { segment, offset, length } = to.place;
       this.#bury(operations, segment, { offset, length, block: to.block });
@@ -322,10 +320,6 @@ export class CommitPlan {
   #touch(key: BlockKey | undefined): void {
     const entry = key && this.#entryOf(key);
     if (entry) this.#touched.add(entry);
-  }
-
-  #touchEntry({ reference }: CaptureIdentity): void {
-    if (reference) this.#touched.add(this.#blocks.entryOf(reference));
   }
 
   /** Removes the touched blocks that no capture refers to, and returns how many. */

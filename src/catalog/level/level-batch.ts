@@ -7,7 +7,7 @@
  */
 import { assert, fromLatin1 } from '../../base/index.ts';
 import { type BlockReference, prefixOf } from '../block-codec.ts';
-import { assertCapture, type CaptureLink, readCaptureLink, writeCapture } from '../capture-codec.ts';
+import { assertCapture, type CaptureIdentity, readCaptureIdentity, writeCapture } from '../capture-codec.ts';
 import type { Alias, BlockKey, Capture, CatalogBatch, Totals } from '../catalog.ts';
 import { writeCaptureKey } from '../key-order.ts';
 import { RowWriter } from '../row-bytes.ts';
@@ -57,7 +57,7 @@ class BatchPlan {
    * By capture key: the row in the database, or the row that the batch puts. Captures that are certainly new are left
    * out.
    */
-  readonly #links = new Map<string, CaptureLink>();
+  readonly #links = new Map<string, Pick<CaptureIdentity, 'kind' | 'block'>>();
   /** Whether every capture of the batch is new, and none is put twice. */
   #areAllNew = true;
   #removeKeys: Buffer[] = [];
@@ -108,8 +108,8 @@ class BatchPlan {
     for (const [index, key] of keys.entries()) {
       const value = values[index];
       if (!value) continue;
-      const link = readCaptureLink(value);
-      if (link.reference) this.#rows.want(link.reference.prefix);
+      const link = readCaptureIdentity(value);
+      if (link.block) this.#rowOf(link.block);
       this.#links.set(fromLatin1(key), link);
     }
   }
@@ -123,9 +123,9 @@ class BatchPlan {
       const capture = putCaptures[index]!;
       const key = this.#putKeys[index]!;
       if (!this.#areAllNew) this.#unlink(fromLatin1(key));
-      const reference = this.#link(capture, this.#captureRows[index]);
-      if (!this.#areAllNew) this.#links.set(fromLatin1(key), { kind: capture.kind, reference });
-      writeCapture(this.#writer, capture, reference, this.#mimeNumber(capture.mime));
+      this.#link(capture, this.#captureRows[index]);
+      if (!this.#areAllNew) this.#links.set(fromLatin1(key), capture);
+      writeCapture(this.#writer, capture, this.#mimeNumber(capture.mime));
       this.#operations.put(key, this.#writer.finish());
     }
   }
@@ -214,17 +214,14 @@ class BatchPlan {
     this.#links.delete(id);
     this.#captures--;
     if (link.kind === 'revisit') this.#revisits--;
-    if (link.reference) this.#rows.entryOf(link.reference).captures--;
+    if (link.block) this.#rows.entryOf(link.block).captures--;
     return true;
   }
 
-  #link(capture: Capture, row: TouchedRow | undefined): BlockReference | undefined {
+  #link({ kind, block }: Capture, row: TouchedRow | undefined): void {
     this.#captures++;
-    if (capture.kind === 'revisit') this.#revisits++;
-    if (!capture.block || !row) return undefined;
-    const entry = findOrAddEntry(row, capture.block);
-    entry.captures++;
-    return { prefix: row.prefix, slot: entry.slot };
+    if (kind === 'revisit') this.#revisits++;
+    if (block && row) findOrAddEntry(row, block).captures++;
   }
 
   #mimeNumber(mime: string): number {

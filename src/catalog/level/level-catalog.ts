@@ -124,6 +124,7 @@ export class LevelCatalog implements SharedCatalog, Catalog {
     this.#database = database;
     this.#state = state;
     this.#leases = leases;
+    if (state.isOld) this.#refusal = new PinakesError('ARCHIVE_OLD', { where: directory });
   }
 
   get batches(): number {

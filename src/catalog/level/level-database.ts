@@ -59,8 +59,11 @@ const SETTINGS = {
 } as const;
 
 /** The version of the rows. It changes with every codec, and with the way in which heads of records are read. */
-const ROWS_VERSION = 3;
+const ROWS_VERSION = 4;
 const VERSION = `${ROWS_VERSION} ${URL_KEY_VERSION}`;
+/** Catalogs that are read as they are, and changed by an upgrade only: of format 3, and one that is being upgraded. */
+const OLD_VERSION = `3 ${URL_KEY_VERSION}`;
+const UPGRADING_VERSION = `3-to-4 ${URL_KEY_VERSION}`;
 
 const VERSION_KEY = tableKey(TABLE.meta, 'version');
 export const TOTALS_KEY = tableKey(TABLE.meta, 'totals');
@@ -83,6 +86,8 @@ export type DatabaseState = {
   /** Whether any capture was deleted, and whether anything is barred. In most catalogs these checks are not needed. */
   readonly hasDeleted: boolean;
   readonly hasBars: boolean;
+  /** Whether its rows are of an earlier format, and so are only read. */
+  readonly isOld: boolean;
 };
 
 export type Operations = { put(key: Buffer, value: Buffer): unknown; del(key: Buffer): unknown };
@@ -113,7 +118,8 @@ export async function loadState(database: Database, counters = FIRST_COUNTERS): 
     if (first) throw new DamagedRow('it was not finished, or cleared and not filled again');
     return initialise(database, counters);
   }
-  if (version !== VERSION) {
+  const isOld = version === OLD_VERSION || version === UPGRADING_VERSION;
+  if (version !== VERSION && !isOld) {
     const detail = `its rows and keys have the versions ${version}, this release reads ${VERSION}`;
     throw new PinakesError('CATALOG_VERSION', { where: database.location, detail });
   }
@@ -131,6 +137,7 @@ export async function loadState(database: Database, counters = FIRST_COUNTERS): 
     counters: await loadCounters(database),
     hasDeleted: await hasRows(database, TABLE.deleted),
     hasBars: await hasRows(database, TABLE.bars),
+    isOld,
   };
 }
 
@@ -210,7 +217,16 @@ async function initialise(database: Database, counters: Counters): Promise<Datab
     counters,
     hasDeleted: false,
     hasBars: false,
+    isOld: false,
   };
+}
+
+export function putUpgradingVersion(operations: Operations): void {
+  operations.put(VERSION_KEY, Buffer.from(UPGRADING_VERSION));
+}
+
+export function putUpgradedVersion(operations: Operations): void {
+  operations.put(VERSION_KEY, Buffer.from(VERSION));
 }
 
 /** The rows that are part of every batch. */

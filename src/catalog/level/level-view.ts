@@ -378,11 +378,12 @@ export class LevelView implements SharedCatalogView {
     return this.#resolve(rows.map(([key, value]) => readCapture(key, value, this.#mimes)));
   }
 
+  /** Looks up the blocks of captures whose rows have format 3. */
   async #resolve(captures: readonly LinkedCapture[]): Promise<Capture[]> {
-    const named = captures.filter((linked) => linked.reference);
-    const keys = await this.#blockKeys(named.map((linked) => linked.reference!));
+    const references = captures.flatMap(({ reference }) => reference ?? []);
+    const keys = references.length > 0 ? await this.#blockKeys(references) : [];
     let at = 0;
-    return captures.map((linked) => withBlock(linked, linked.reference && keys[at++]));
+    return captures.map((linked) => withBlock(linked, linked.reference ? keys[at++] : linked.block));
   }
 
   /** The blocks that these references name. */

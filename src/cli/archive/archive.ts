@@ -116,6 +116,10 @@ export function registerArchive(program: Command, context: CommandContext, setEx
     run(async () => (await import('./rebuild.ts')).archiveRebuild),
   );
 
+  archiveCommand(program, 'upgrade', 'make an archive of an earlier Pinakes one that this release can change')
+    .option('--dry-run', 'only show what would be done, and what it takes')
+    .action(run(async () => (await import('./upgrade.ts')).archiveUpgrade));
+
   registerOutputs(program, context, setExitCode);
   registerVolumes(
     program.command('volume').description('list and change the volumes, which hold the segments'),

@@ -1,5 +1,13 @@
 /** `pinakes rebuild`: builds the catalog again from the segments. */
-import { type Archive, dropCatalog, isCatalogSound, openArchive } from '../../archive/index.ts';
+import {
+  ARCHIVE_VERSION,
+  type Archive,
+  type ArchiveOptions,
+  dropCatalog,
+  isCatalogSound,
+  openArchive,
+  readConnector,
+} from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
 import { type ArchiveCommandOptions, openingOptions, segmentBytes } from '../archive-command.ts';
 import type { CommandContext } from '../command.ts';
@@ -8,7 +16,7 @@ import { Progress } from '../progress.ts';
 import { runInServer } from '../remote.ts';
 import { counted, formatBytes, formatFinding } from '../terminal.ts';
 
-const BROKEN: ReadonlySet<string> = new Set(['CATALOG_DAMAGED', 'CATALOG_VERSION']);
+const BROKEN: ReadonlySet<string> = new Set(['ARCHIVE_OLD', 'CATALOG_DAMAGED', 'CATALOG_VERSION']);
 
 export async function archiveRebuild(context: CommandContext, options: ArchiveCommandOptions): Promise<number> {
   // In a server, other requests use the archive. They must not see a half-built catalog, so the rebuild cannot be
@@ -18,10 +26,12 @@ export async function archiveRebuild(context: CommandContext, options: ArchiveCo
   if (code !== undefined) return code;
   const { signal } = context;
   const opening = openingOptions(context, 'rebuild');
+  const { version } = await readConnector(options.archive);
+  if (version < ARCHIVE_VERSION) throw new PinakesError('ARCHIVE_OLD', { where: options.archive });
   // The numbers of the collections are copied from the old catalog if it can be read. Opening the catalog does not
   // detect all damage, and damage would make the rebuild fail, or crash the process.
   if (!(await isCatalogSound(options.archive))) await drop(context, options, 'the catalog is damaged');
-  const archive = await openArchive(options.archive, opening).catch(async (error: unknown) => {
+  const archive = await openChangeable(options.archive, opening).catch(async (error: unknown) => {
     if (!(error instanceof PinakesError) || !BROKEN.has(error.code)) throw error;
     await drop(context, options, error.message);
     return openArchive(options.archive, opening);
@@ -31,6 +41,14 @@ export async function archiveRebuild(context: CommandContext, options: ArchiveCo
   } finally {
     await archive.close();
   }
+}
+
+/** Opens the archive. Fails when the upgrade of its catalog was interrupted, which only a new catalog makes up for. */
+async function openChangeable(directory: string, options: ArchiveOptions): Promise<Archive> {
+  const archive = await openArchive(directory, options);
+  if (!archive.isOld) return archive;
+  await archive.close();
+  throw new PinakesError('ARCHIVE_OLD', { where: directory, detail: 'its upgrade was interrupted' });
 }
 
 async function drop({ terminal }: CommandContext, { archive }: ArchiveCommandOptions, why: string): Promise<void> {

@@ -69,7 +69,10 @@ export async function serve(
   let log: AccessLog | undefined;
   try {
     if (options.accessLog !== undefined) log = await accessLog(context, options.accessLog, logFormat);
-    const server = await startServer({ ...serverOptions(context, archive), ...settings, onAccess: log?.write });
+    // The index of an archive that is only read stays as it is.
+    const isIndexing = settings.isIndexing && !archive.isOld;
+    const onAccess = log?.write;
+    const server = await startServer({ ...serverOptions(context, archive), ...settings, isIndexing, onAccess });
     // Listens before the server is announced, because a signal may arrive directly after the announcement.
     const stop = listenForStop(context);
     try {
