@@ -4,6 +4,7 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Archive, dropCatalog, openArchive } from '../../src/archive/index.ts';
+import { utf8 } from '../../src/base/index.ts';
 import { segmentFiles } from './archive-sample.ts';
 import { damageUrl, placeOf } from './damage-sample.ts';
 import { response, warcinfo, writeForeign } from './foreign-file.ts';
@@ -66,6 +67,21 @@ test('a page that is added from a file holds the content, and later pages are re
   const report = await archive.add([file]);
   assert.deepEqual([report.captures, report.duplicates], [2, 1]);
   await assertHealed(archive);
+});
+
+test('I1: a "not modified" response refers to a page of the same group only when that page was committed', async (t) => {
+  const events: string[] = [];
+  const archive = await makeArchive(t, { onLedgerEvent: (event) => events.push(event) });
+  const { capture } = await archive.store(page(FIRST, NOON, BODY));
+  await damageUrl(archive, FIRST, 'start');
+  const unmodified = { ...page(FIRST, NOON + 2000, utf8('')), notModified: capture };
+  events.length = 0;
+  await Promise.all([
+    archive.store(page(AGAIN, NOON + 1000, BODY), { collection: 'one' }),
+    archive.store(unmodified, { collection: 'two' }),
+  ]);
+  assert.equal(events.length, 2, 'each is in a commit and a segment of its own');
+  assert.deepEqual(await payloadAt(archive, FIRST, NOON + 2000), Buffer.from(BODY));
 });
 
 test('a page that the archive has is known in the file that brings its content back', async (t) => {

@@ -194,7 +194,8 @@ export class StoreQueue {
             await this.#commitGroup(group);
           });
         } catch (error) {
-          // An empty group means that the archive is closing.
+          // An empty group means that the archive takes no stores: it is closing, its disk is full, or its catalog has
+          // stopped.
           for (const waiting of group.length > 0 ? group : this.#waiting.take(this.#waiting.size))
             waiting.reject(error);
         }
@@ -238,7 +239,7 @@ export class StoreQueue {
     const { segmentWriter } = this.#archive;
     const draft = this.#archive.newDraft();
     const stored: Stored[] = [];
-    await draft.load(group.map((waiting) => this.#fingerprint(waiting)));
+    await draft.load(group.flatMap((waiting) => this.#digestsOf(waiting)));
     const choose = await this.#targets(group);
     const ahead = await this.#encodeAhead(group, draft);
     for (const waiting of group) {
@@ -255,6 +256,12 @@ export class StoreQueue {
 
   #fingerprint({ spool }: Waiting): Uint8Array {
     return this.#archive.fingerprint(spool.facts.payloadDigests[0]!.bytes);
+  }
+
+  /** The digests of the contents that the record may refer to. */
+  #digestsOf(waiting: Waiting): Uint8Array[] {
+    const unmodified = unmodifiedOf(waiting);
+    return unmodified ? [this.#fingerprint(waiting), unmodified.digest] : [this.#fingerprint(waiting)];
   }
 
   /** Encodes all contents that look new, or none when they have few bytes. */
@@ -303,7 +310,7 @@ export class StoreQueue {
 
   /** A revisit may refer to a record of the same commit only when that record precedes it in the same segment (I1). */
   #refersToUncommitted(waiting: Waiting, draft: CatalogDraft, { segment: target }: OpenSegment): boolean {
-    const held = draft.blocksOf(this.#fingerprint(waiting));
+    const held = this.#digestsOf(waiting).flatMap((digest) => draft.blocksOf(digest));
     if (held.length === 0) return false;
     const committed = new Map(
       this.#archive.segmentWriter.dirty().map(({ segment }) => [segment.number, segment.bytes]),
@@ -377,8 +384,9 @@ export class StoreQueue {
   /** The decision about a content, with its holder and its revisit if they were needed. */
   async #decide(waiting: Waiting, draft: CatalogDraft): Promise<Decided> {
     const { spool, input, options } = waiting;
-    const unmodified =
-      input.kind === 'http' && input.notModified ? await this.#findUnmodified(draft, input.notModified) : undefined;
+    // The content that is unmodified according to the server, if the archive still has it.
+    const unmodifiedKey = unmodifiedOf(waiting);
+    const unmodified = unmodifiedKey && draft.block(unmodifiedKey);
     let facts: ContentFacts = {
       size: spool.facts.payloadBytes,
       blocks: draft.blocksOf(this.#fingerprint(waiting)),
@@ -408,13 +416,6 @@ export class StoreQueue {
           return { decision, revisit };
       }
     }
-  }
-
-  /** The content that is unmodified according to the server, if the archive still has it. */
-  async #findUnmodified(draft: CatalogDraft, { block: key }: Capture): Promise<Block | undefined> {
-    if (!key) return undefined;
-    await draft.load([key.digest]);
-    return draft.block(key);
   }
 
   /** The first block with the same bytes. */
@@ -541,6 +542,11 @@ function refuseBarred(group: readonly Waiting[], barred: readonly number[]): rea
 
 function withDigest(record: NewRecord, spool: Spool): NewRecord {
   return { ...record, blockDigest: spool.blockDigest };
+}
+
+/** The content that is unmodified according to the server. */
+function unmodifiedOf({ input }: Waiting): BlockKey | undefined {
+  return input.kind === 'http' ? input.notModified?.block : undefined;
 }
 
 function collectionOf({ collection = 'default' }: StoreOptions): string {
