@@ -2,9 +2,10 @@
  * Makes files read-only segments of the archive at their own places (`add --in-place`). Nothing is copied: a capture
  * whose content the archive already has is counted as a duplicate, but keeps its own record.
  *
- * The link is durable before the catalog knows of the file, and every step updates the segment's length in the catalog.
- * So the next opening of the archive finishes an interrupted add (see heal.ts). Records that share a compressed member
- * do not have places of their own and cannot be read in place. A file with such records is refused.
+ * The catalog lists the segment first, and the link is durable before any of its records is entered. Every step updates
+ * the segment's length. So the next opening of the archive finishes an interrupted add (see heal.ts). Records that
+ * share a compressed member do not have places of their own and cannot be read in place. A file with such records is
+ * refused.
  *
  * Captures can be deleted between two steps. Compaction, migration and rebuilding, which number or move segments, wait
  * until all files are entered.
@@ -18,6 +19,7 @@ import {
   commitUntilTaken,
   isUndated,
   LeftOut,
+  namedContent,
   type RecordFacts,
   ScanFacts,
 } from '../../ledger/index.ts';
@@ -239,7 +241,7 @@ class LinkedEntry {
       if (why) {
         if (why === 'barred') this.#report.capturesBarred++;
         else this.#report.capturesDeleted++;
-        draft.addDead(place, undefined);
+        draft.addDead(place, namedContent(facts, fingerprint));
         continue;
       }
       const { kind } = facts;
