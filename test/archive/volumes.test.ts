@@ -270,11 +270,11 @@ test('tombstones that moved with their segment are not reported as lost after an
   await archive.delete({ url: FIRST[1]!.url, from: timeOf(FIRST[1]!), to: timeOf(FIRST[1]!) });
   await leaveTombstones(archive, (await archive.segments()).find(({ deadBytes }) => deadBytes > 0)!);
   const catalog = catalogOf(archive);
-  const write = catalog.write.bind(catalog);
-  catalog.write = (batch) =>
-    batch.removeNotes?.some((note) => note.startsWith('tombstones:'))
+  const commit = catalog.commit.bind(catalog);
+  catalog.commit = (group) =>
+    group.removeNotes?.some((note) => note.startsWith('tombstones:'))
       ? Promise.reject(new Error('killed'))
-      : write(batch);
+      : commit(group);
   await assert.rejects(archive.migrate('main', 'second'), /killed/);
   await archive.close();
   const codes: string[] = [];

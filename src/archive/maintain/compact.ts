@@ -8,6 +8,7 @@
  *   repoint   writes segments anew in which revisits point at a deleted record, so that these point at the holder that
  *             stays
  *   sweep     writes segments with deleted records anew without these records
+ *   share     writes segments with surplus records anew, with revisits in place of these
  * ```
  * Each step is complete before the next begins. A deleted holder is removed only when another record durably holds
  * every content it held, and when nothing points at it any more. After an interruption, the next compaction finds the
@@ -18,6 +19,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PinakesError } from '../../base/index.ts';
 import type { Block, BlockKey, Capture, Place, Segment } from '../../catalog/index.ts';
+import { refusalOf } from '../../ledger/index.ts';
 import { sortLines } from '../../warc/index.ts';
 import { damageError, isBadSector, isDamage } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -32,6 +34,7 @@ import { HolderReferents } from './holder-referents.ts';
 import { type Rewritten, rewriteSegment } from './segment-rewrite.ts';
 import { finishSwaps, swapIn } from './segment-swap.ts';
 import { isRewritable, noneStaying, noteIfStaying, type StayingSegments } from './staying-segments.ts';
+import { surplusRevisits } from './surplus-revisits.ts';
 import { sealOpenSegments } from './volume-admin.ts';
 
 const CONTENTS_AT_ONCE = 100_000;
@@ -136,6 +139,7 @@ class Compaction {
       await this.#repoint(group);
     }
     await this.#sweep();
+    await this.#share();
   }
 
   /** Notes the deleted records and yields their contents. A content may be yielded several times. */
@@ -224,10 +228,11 @@ class Compaction {
       const [found] = await this.#archive.catalog.findCaptures([{ urlKey, time, ofHash }]);
       const capture = found!.find(({ collection }) => collection === chosen.collection);
       if (!capture?.block || blockId(capture.block) !== id) return;
-      const draft = this.#archive.newDraft();
-      await draft.load([capture.block.digest]);
-      draft.moveHolder(capture.block, capture.place);
-      await this.#archive.catalog.write(draft.batch());
+      const [block] = await this.#archive.catalog.getBlocks([capture.block]);
+      if (!block) return;
+      const { key, holder } = block;
+      const group = { holderMoves: [{ key, from: holder, to: capture.place }], removeSurplus: [capture.place] };
+      refusalOf(await this.#archive.commitGroup(group));
     });
   }
 
@@ -295,33 +300,64 @@ class Compaction {
       await this.#replace(number, { drop: await this.#dead.get(number), mayBePointedAt: this.#stuck });
   }
 
-  /** Writes a segment anew as far as the wish is still possible, and swaps the replacement in. */
+  /** Makes revisits of surplus records (I12). A segment with very many of them is written anew several times. */
+  async #share(): Promise<void> {
+    const { segmentRegistry, catalog } = this.#archive;
+    for (let isMore = true; isMore; ) {
+      isMore = false;
+      for (const segment of await segmentRegistry.all()) {
+        if ((await catalog.surplusRecords(segment.number)).length === 0) continue;
+        if (noteIfStaying(this.#archive, segment, noneStaying())) continue;
+        if (await this.#shareIn(segment)) isMore = true;
+      }
+    }
+  }
+
+  /** Whether the segment was written anew. */
+  async #shareIn({ number }: Segment): Promise<boolean> {
+    this.#options.signal?.throwIfAborted();
+    const done = this.#report.segments;
+    await this.#archive.exclusive(async () => {
+      await sealOpenSegments(this.#archive, (segment) => segment.number === number);
+      const segment = await this.#archive.segmentRegistry.find(number);
+      if (segment?.state !== 'sealed') return;
+      const surplus = await this.#unlessDamaged(segment, () => surplusRevisits(this.#archive, segment));
+      const removeSurplus = surplus?.stay.map((offset) => ({ segment: number, offset })) ?? [];
+      if (removeSurplus.length > 0) refusalOf(await this.#archive.commitGroup({ removeSurplus }));
+      if (surplus && surplus.share.size > 0) await this.#replaceNow(number, { share: surplus.share });
+    });
+    return this.#report.segments > done;
+  }
+
   async #replace(number: number, wish: RewriteWish): Promise<void> {
     this.#options.signal?.throwIfAborted();
-    await this.#archive.exclusive(async () => {
-      const { segmentRegistry } = this.#archive;
-      await sealOpenSegments(this.#archive, (segment) => segment.number === number);
-      const old = await segmentRegistry.find(number);
-      // A snapshot may have been taken since the wish was made.
-      if (!old || this.#archive.snapshots.keeperOf(old) !== undefined) return;
-      // After an append or a commit that failed, the next opening finds out what the segment has, and seals it.
-      if (old.state !== 'sealed') {
-        if (!this.#report.waiting.includes(old.name)) this.#report.waiting.push(old.name);
-        this.#noteStuck(wish.repoint ?? new Map());
-        return;
-      }
-      const written = await this.#unlessDamaged(old, () => this.#writeReplacement(old, wish), wish.repoint);
-      if (!written) return;
-      const { plan, rewritten } = written;
-      const fresh = await swapIn(this.#archive, rewritten.replacement);
-      await this.#moveDead(number, fresh, rewritten.keptDead);
-      this.#report.segments++;
-      this.#report.promoted += plan.promote.size;
-      this.#report.repointed += plan.repoint.size;
-      this.#report.bytesBefore += old.bytes;
-      this.#report.bytesAfter += fresh.bytes;
-      this.#options.onProgress?.({ segment: old.name, bytesBefore: old.bytes, bytesAfter: fresh.bytes });
-    });
+    await this.#archive.exclusive(() => this.#replaceNow(number, wish));
+  }
+
+  /** Writes a segment anew as far as the wish is still possible, and swaps the replacement in. */
+  async #replaceNow(number: number, wish: RewriteWish): Promise<void> {
+    const { segmentRegistry } = this.#archive;
+    await sealOpenSegments(this.#archive, (segment) => segment.number === number);
+    const old = await segmentRegistry.find(number);
+    // A snapshot may have been taken since the wish was made.
+    if (!old || this.#archive.snapshots.keeperOf(old) !== undefined) return;
+    // After an append or a commit that failed, the next opening finds out what the segment has, and seals it.
+    if (old.state !== 'sealed') {
+      if (!this.#report.waiting.includes(old.name)) this.#report.waiting.push(old.name);
+      this.#noteStuck(wish.repoint ?? new Map());
+      return;
+    }
+    const written = await this.#unlessDamaged(old, () => this.#writeReplacement(old, wish), wish.repoint);
+    if (!written) return;
+    const { plan, rewritten } = written;
+    const fresh = await swapIn(this.#archive, rewritten.replacement);
+    await this.#moveDead(number, fresh, rewritten.keptDead);
+    this.#report.segments++;
+    this.#report.promoted += plan.promote.size;
+    this.#report.repointed += plan.repoint.size;
+    this.#report.bytesBefore += old.bytes;
+    this.#report.bytesAfter += fresh.bytes;
+    this.#options.onProgress?.({ segment: old.name, bytesBefore: old.bytes, bytesAfter: fresh.bytes });
   }
 
   /**

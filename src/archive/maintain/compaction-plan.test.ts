@@ -94,7 +94,7 @@ const DEAD: DeadRecords = {
   holding: new Set([100]),
 };
 
-/** The offsets that a plan drops, keeps dead, promotes and repoints. */
+/** The offsets that a plan drops, keeps dead, promotes, repoints and shares. */
 function planned(wish: RewriteWish, dead = DEAD) {
   const plan = planRewrite(dead, wish);
   return (
@@ -103,21 +103,21 @@ function planned(wish: RewriteWish, dead = DEAD) {
 }
 
 test('I5 No capture loses its content: a deleted record that holds a content is not dropped', () => {
-  assert.deepEqual(planned({ drop: [100, 200, 300] }), [[200, 300], [100], [], []]);
+  assert.deepEqual(planned({ drop: [100, 200, 300] }), [[200, 300], [100], [], [], []]);
   assert.equal(planned({ drop: [100] }), undefined);
 });
 
 test('a deleted record stays while revisits in other segments may point at it', () => {
   const mayBePointedAt = new Map([[blockId(OTHER), OTHER]]);
-  assert.deepEqual(planned({ drop: [200, 300], mayBePointedAt }), [[300], [100, 200], [], []]);
+  assert.deepEqual(planned({ drop: [200, 300], mayBePointedAt }), [[300], [100, 200], [], [], []]);
 });
 
 test('only deleted records are dropped', () => {
   assert.equal(planned({ drop: [400] }), undefined);
-  assert.deepEqual(planned({ drop: [300, 400] }), [[300], [100, 200], [], []]);
+  assert.deepEqual(planned({ drop: [300, 400] }), [[300], [100, 200], [], [], []]);
 });
 
-test('a record that was deleted meanwhile is neither promoted nor repointed', () => {
+test('a record that was deleted meanwhile is neither promoted nor repointed nor shared', () => {
   const referent = { refersTo: '<urn:one>', refersToTargetUri: 'http://a.test/', refersToDate: '2026-01-01T00:00:00Z' };
   const promote = new Map([
     [200, OTHER],
@@ -127,7 +127,11 @@ test('a record that was deleted meanwhile is neither promoted nor repointed', ()
     [300, referent],
     [600, referent],
   ]);
-  assert.deepEqual(planned({ promote, repoint }), [[], [100, 200, 300], [500], [600]]);
+  const share = new Map([
+    [100, []],
+    [700, []],
+  ]);
+  assert.deepEqual(planned({ promote, repoint, share }), [[], [100, 200, 300], [500], [600], [700]]);
   assert.equal(planned({ promote: new Map([[200, OTHER]]), repoint: new Map([[300, referent]]) }), undefined);
 });
 

@@ -19,6 +19,8 @@ export type RewritePlan = {
   readonly promote: ReadonlyMap<number, BlockKey>;
   /** Offsets of revisits that get another referent. */
   readonly repoint: ReadonlyMap<number, Referent>;
+  /** Offsets of full records that become revisits, each with the parts of its revisit. */
+  readonly share: ReadonlyMap<number, readonly Uint8Array[]>;
 };
 
 /** The changes that one step of compaction requests for a segment. The plan contains those that are still possible. */
@@ -26,6 +28,7 @@ export type RewriteWish = {
   readonly drop?: Iterable<number>;
   readonly promote?: ReadonlyMap<number, BlockKey>;
   readonly repoint?: ReadonlyMap<number, Referent>;
+  readonly share?: ReadonlyMap<number, readonly Uint8Array[]>;
   /** Contents whose deleted records stay for now, since revisits in other segments may still point at these records. */
   readonly mayBePointedAt?: ReadonlyMap<string, BlockKey>;
 };
@@ -46,13 +49,14 @@ export function planRewrite({ deleted, holding }: DeadRecords, wish: RewriteWish
     const isPointedAt = record?.block && wish.mayBePointedAt?.has(blockId(record.block));
     if (record && !holding.has(offset) && !isPointedAt) drop.add(offset);
   }
-  // A record that was deleted since the wish was made is neither promoted nor repointed.
+  // A record that was deleted since the wish was made stays as it is.
   const isLive = ([offset]: [number, unknown]) => !deleted.has(offset);
   const promote = new Map([...(wish.promote ?? [])].filter(isLive));
   const repoint = new Map([...(wish.repoint ?? [])].filter(isLive));
-  if (drop.size + promote.size + repoint.size === 0) return undefined;
+  const share = new Map([...(wish.share ?? [])].filter(isLive));
+  if (drop.size + promote.size + repoint.size + share.size === 0) return undefined;
   const keepDead = new Map([...deleted].filter(([offset]) => !drop.has(offset)));
-  return { drop, keepDead, promote, repoint };
+  return { drop, keepDead, promote, repoint, share };
 }
 
 /** Chooses new holders for contents whose holders are deleted. */

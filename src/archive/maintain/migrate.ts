@@ -9,9 +9,11 @@
  */
 import { PinakesError, RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
+import { refusalOf } from '../../ledger/index.ts';
 import type { Volume } from '../../volume/index.ts';
 import { isBadSector } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
+import { changeSegment } from '../segment/listed-segment.ts';
 import { digestOfObject } from '../segment/segment-double.ts';
 import { appliedNote, TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
 import { sealOpenSegments } from './volume-admin.ts';
@@ -84,6 +86,12 @@ function assertMovable({ name }: Segment): void {
   throw new PinakesError('NOT_LINKABLE', { where: name, detail });
 }
 
+/** After an append or a commit that failed, the next opening finds out what the segment has, and seals it. */
+function unsealed({ name }: Segment): PinakesError {
+  const detail = 'it could not be sealed; open the archive again, and run the migration again';
+  return new PinakesError('OBJECT_MOVED', { where: name, detail });
+}
+
 class Migration {
   readonly #archive: OpenedArchive;
   readonly #from: Volume;
@@ -99,21 +107,22 @@ class Migration {
 
   /** The segment at its new place. Undefined when it was already there, or no longer exists. */
   async move(number: number): Promise<Segment | undefined> {
-    const { segmentRegistry, catalog, tombstones } = this.#archive;
-    const segment = await segmentRegistry.find(number);
+    const { segmentRegistry, tombstones } = this.#archive;
+    let segment = await segmentRegistry.find(number);
     if (segment?.volume !== this.#from.name) return undefined;
-    if (segment.state === 'open') await sealOpenSegments(this.#archive, ({ volume }) => volume === this.#from.name);
-    await this.#copy(segment.name);
+    if (segment.state !== 'sealed') {
+      await sealOpenSegments(this.#archive, ({ volume }) => volume === this.#from.name);
+      segment = await segmentRegistry.find(number);
+      if (!segment) return undefined;
+      if (segment.state !== 'sealed') throw unsealed(segment);
+    }
+    const { name } = segment;
+    await this.#copy(name);
     await this.#copyTombstones(segment);
-    await this.#to.seal(segment.name);
-    const moved: Segment = { ...segment, state: 'sealed', volume: this.#to.name };
-    await catalog.write({
-      putSegments: [moved],
-      putNotes: await tombstones.appliedNotes(segment.name),
-      durable: true,
-    });
-    segmentRegistry.put(moved);
-    await this.#removeSource(segment.name);
+    await this.#to.seal(name);
+    const to = { state: 'sealed', volume: this.#to.name } as const;
+    const moved = await changeSegment(this.#archive, segment, to, { putNotes: await tombstones.appliedNotes(name) });
+    await this.#removeSource(name);
     return moved;
   }
 
@@ -176,7 +185,8 @@ class Migration {
 
   async #removeSource(name: string): Promise<void> {
     // With this note left, the next opening would report these tombstones as lost.
-    await this.#archive.catalog.write({ removeNotes: [appliedNote(this.#from.name, name)], durable: true });
+    const removeNotes = [appliedNote(this.#from.name, name)];
+    refusalOf(await this.#archive.commitGroup({ removeNotes, durable: true }));
     // Linked files belong to their owner. Only the link is removed.
     if (this.#isLinked) await this.#archive.volumes.linked(this.#from.name)!.unlink([name]);
     else await this.#from.remove([name, name + TOMBSTONES_SUFFIX]);

@@ -167,8 +167,15 @@ class Rewrite {
     const { offset } = head;
     const promotion = this.#plan.promote.get(offset);
     const referent = this.#plan.repoint.get(offset);
+    const revisit = this.#plan.share.get(offset);
     if (isOwn || this.#plan.drop.has(offset) || this.#isConcurrent(head)) {
       await drain(record);
+      return;
+    }
+    if (revisit) {
+      await drain(record);
+      this.#refuseDamaged(record.damage);
+      await writer.put(this.#segment, offset, writer.encode(revisit), true);
       return;
     }
     if (promotion) {
