@@ -47,9 +47,14 @@ export class OpenSegment {
     this.attempt = attempt;
   }
 
+  /** Whether it has nothing but its warcinfo record. */
+  get isEmpty(): boolean {
+    return this.position === this.beginning?.length;
+  }
+
   /** Whether there are records to commit. The warcinfo record alone is not committed. */
   get isDirty(): boolean {
-    return this.position !== this.segment.bytes && this.position !== this.beginning?.length;
+    return this.position !== this.segment.bytes && !this.isEmpty;
   }
 
   /** Begins the empty segment with these bytes. */

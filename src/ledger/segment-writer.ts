@@ -109,7 +109,8 @@ export class SegmentWriter {
    */
   findOpen(kind: SegmentKind, staysTogether = false): OpenSegment | undefined {
     const open = this.#open.get(kindId(kind));
-    return open && (staysTogether || open.position < this.#options.segmentBytesMax) ? open : undefined;
+    if (!open || staysTogether || open.isEmpty) return open;
+    return open.position < this.#options.segmentBytesMax ? open : undefined;
   }
 
   /** The open segment of this kind. Begins a new one when `findOpen` finds none. */

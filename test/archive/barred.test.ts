@@ -52,6 +52,23 @@ test('stores of barred contents and URLs are refused, and the other stores of th
   await assertKept(archive);
 });
 
+test('a refused store leaves no empty segment behind, however small segments are', async (t) => {
+  const archive = await makeArchive(t, { policies: { segmentBytesMax: 100 } });
+  await barIn(archive);
+  await assert.rejects(archive.store(page(BARRED_URL, NOON, contentOf('b'))), { code: 'CONTENT_BARRED' });
+  for (const url of KEPT) await archive.store(page(url, NOON, contentOf(url)));
+  const segments = await catalogOf(archive).segments();
+  assert.deepEqual(
+    segments.map(({ state, bytes }) => [state, bytes > 0]),
+    [
+      ['sealed', true],
+      ['sealed', true],
+      ['open', true],
+    ],
+  );
+  await assertKept(archive);
+});
+
 for (const inPlace of [false, true])
   test(`barred contents and URLs of a file are left out, ${inPlace ? 'in place' : 'copied'}`, async (t) => {
     const archive = await makeArchive(t);
