@@ -68,7 +68,7 @@ import type { RecordReader } from './read/record-access.ts';
 import type { CaptureSpan, Retrieved, RetrievedContent, RetrieveOptions } from './read/retrieve.ts';
 import { resolveLater } from './revisit/resolve-later.ts';
 import { type DeletedRecord, deletedRecords } from './segment/deleted-records.ts';
-import { forgetKeptPlaces } from './segment/kept-places.ts';
+import { forgetKeptPlaces, listUpgraded } from './segment/kept-places.ts';
 import { placeOldReplacements, withOldPlaces } from './segment/old-lineage.ts';
 import { createVolume, makeDirectory } from './segment/volume-set.ts';
 import type { Selection } from './selection.ts';
@@ -121,6 +121,7 @@ export async function openArchive(directory: string, options: ArchiveOptions): P
     await resolveLater(opened);
     await placeOldReplacements(opened);
     await forgetKeptPlaces(opened);
+    await listUpgraded(opened);
     return archive;
   } catch (error) {
     await archive.close();

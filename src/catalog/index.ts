@@ -49,7 +49,7 @@ export {
   removeLevelCatalog,
 } from './level/level-catalog.ts';
 export { checkDatabaseFiles } from './level/level-files.ts';
-export { LevelUpgrade, type LevelUpgradeOptions } from './level/level-upgrade.ts';
+export { LevelUpgrade, type LevelUpgradeOptions, UPGRADED_NOTE } from './level/level-upgrade.ts';
 export { MemoryCatalog } from './memory-catalog.ts';
 export { openPostgresCatalog, type PostgresCatalogOptions } from './postgres/postgres-catalog.ts';
 export { type SavedCatalog, SharedMemoryCatalog } from './shared-memory-catalog.ts';

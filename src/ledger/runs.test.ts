@@ -40,6 +40,10 @@ suite('Runs', () => {
     assert.equal(runs.length, 2);
     assert.equal(runs.currentOf(A.name, 300), undefined, 'what follows is of another root');
     assert.deepEqual(runs.currentOf(B.name, 0), { offset: 110, isSame: false });
+    assert.deepEqual(runs.sectionOf(A.name), { offset: 10, next: 110 });
+    assert.deepEqual(runs.sectionOf(B.name), { offset: 110, next: undefined });
+    assert.equal(runs.sectionOf('main/c.warc.gz'), undefined);
+    assert.deepEqual(Runs.ofRoot(A, 300).sectionOf(A.name), { offset: 0, next: undefined });
   });
 
   test('leave out a record that has no root: the runs record of the replaced segment', () => {

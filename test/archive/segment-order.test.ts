@@ -6,8 +6,9 @@ import assert from 'node:assert/strict';
 import { copyFile, cp, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type Archive, createArchive, openArchive, type StreamQuery } from '../../src/archive/index.ts';
+import { type Archive, createArchive, openArchive, type StreamQuery, upgradeArchive } from '../../src/archive/index.ts';
 import { samplePages, writePages } from './archive-sample.ts';
+import { copied } from './old-archive-sample.ts';
 import { contentOf, NOON, page, temporaryDirectory, trialOptions } from './trial-archive.ts';
 
 const TYPES = ['response', 'revisit'];
@@ -118,4 +119,45 @@ test('I8: the segment of another archive is new here, whatever number it has', a
     assert.equal((await urls(again, { since })).found.length, 4);
     await again.rebuild();
   }
+});
+
+test('I8: without its catalog, an archive that was compacted delivers each record once', async (t) => {
+  const { directory, archive } = await create(t);
+  await store(archive, 'first', 'z');
+  await store(archive, 'second', 'm');
+  await store(archive, 'third', 'b');
+  await archive.close();
+  const later = await open(t, directory, 2);
+  for (let n = 0; n < 4; n++)
+    await later.store(page(`http://again.test/${n}`, NOON + n, contentOf(`second ${n}`)), { collection: 'm' });
+  const half = await urls(later, {}, 6);
+  const rest = (await urls(later, { cursor: half.cursor })).found;
+  await later.delete({ url: 'http://second.test/1' });
+  await later.delete({ url: 'http://third.test/2' });
+  assert.ok((await later.compact()).segments > 0);
+  const left = (await urls(later, { cursor: half.cursor })).found;
+  assert.deepEqual(
+    left,
+    rest.filter((url) => !url.startsWith('http://third.test/2')),
+  );
+  await later.close();
+  await rm(join(directory, 'catalog'), { recursive: true });
+  const again = await open(t, directory, 3);
+  assert.deepEqual((await urls(again, { cursor: half.cursor })).found, left);
+  await again.rebuild();
+  assert.deepEqual((await urls(again, { cursor: half.cursor })).found, left);
+});
+
+test('I8: without its catalog, an archive that was upgraded has its segments in the order that they had', async (t) => {
+  const directory = await copied(t);
+  await upgradeArchive(directory, { clock: () => now });
+  const archive = await open(t, directory, 2);
+  const half = await urls(archive, {}, 60);
+  const rest = (await urls(archive, { cursor: half.cursor })).found;
+  assert.ok(rest.length > 60);
+  await archive.close();
+  await rm(join(directory, 'catalog'), { recursive: true });
+  const again = await open(t, directory, 3);
+  assert.deepEqual((await urls(again, { cursor: half.cursor })).found, rest);
+  assert.deepEqual((await urls(again, {})).found, [...half.found, ...rest]);
 });

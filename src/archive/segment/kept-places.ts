@@ -12,7 +12,7 @@
  * At other times, a file that the catalog does not know may be a segment of another archive, and gets the next number.
  * After a power cut it may also be one of our own, which is above all that the catalog knows.
  */
-import type { NewSegment, RootSegment } from '../../catalog/index.ts';
+import { type NewSegment, type RootSegment, UPGRADED_NOTE } from '../../catalog/index.ts';
 import { RUNS_NOTE, refusalOf } from '../../ledger/index.ts';
 import { ifGiven } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -40,6 +40,17 @@ export async function keptPlaces({
   // none of these notes.
   const read = (prefix: string) => catalog.notes(prefix).catch(() => ({}));
   return { ...(await read(PLACE_NOTE)), ...notes, ...(await read(RUNS_NOTE)) };
+}
+
+/** Enters the segments of an archive that was upgraded in the list, when the archive is opened for the first time. */
+export async function listUpgraded({
+  catalog,
+  segmentRegistry,
+  sequences,
+}: Pick<OpenedArchive, 'catalog' | 'segmentRegistry' | 'sequences'>): Promise<void> {
+  if (!(UPGRADED_NOTE in (await catalog.notes(UPGRADED_NOTE)))) return;
+  await sequences.keep(await segmentRegistry.all());
+  refusalOf(await catalog.commit({ removeNotes: [UPGRADED_NOTE] }));
 }
 
 /** The place of a segment that was found in a volume. */

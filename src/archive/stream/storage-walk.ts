@@ -51,31 +51,35 @@ export class StorageWalk {
   readonly #options: WalkOptions;
   /** The last delivered record. */
   #position: StreamPosition | undefined;
+  #places: RootPlaces | undefined;
 
   constructor(archive: OpenedArchive, bounds: SnapshotBounds, options: WalkOptions = {}) {
     this.#archive = archive;
     this.#bounds = bounds;
     this.#options = options;
     this.#position = options.after;
+    this.#places = options.places;
   }
 
   async *records(): AsyncGenerator<WalkedRecord> {
-    const { only, isWanted, places = await rootPlacesOf(this.#archive) } = this.#options;
+    const { only, isWanted } = this.#options;
+    const places = this.#places ?? (await rootPlacesOf(this.#archive));
+    this.#places = places;
     assertOrder(places, this.#position);
     for (const root of only ? [only] : places.roots()) {
       if (isBefore(root, this.#position) || endIn(this.#bounds, root) === 0) continue;
       if (root.name.startsWith(DELETION_FOLDER)) continue;
       const [segment] = places.root(root.name)?.segments ?? [];
       if (segment && isWanted?.(segment) === false) continue;
-      yield* this.#root(root, places);
+      yield* this.#root(root);
     }
   }
 
   /** The rest of one root, through all segments that get its records meanwhile. */
-  async *#root(root: RootSegment, known: RootPlaces): AsyncGenerator<WalkedRecord> {
-    let places = known;
+  async *#root(root: RootSegment): AsyncGenerator<WalkedRecord> {
     let failures = 0;
     for (;;) {
+      const places = this.#places!;
       const [segment] = places.root(root.name)?.segments ?? [];
       // All records of the root were deleted.
       if (!segment) return;
@@ -98,7 +102,7 @@ export class StorageWalk {
       } catch (error) {
         if (!isGone(error) || ++failures >= ATTEMPTS) throw error;
       }
-      places = await rootPlacesOf(this.#archive);
+      this.#places = await rootPlacesOf(this.#archive);
     }
   }
 

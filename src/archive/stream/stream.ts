@@ -231,18 +231,17 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   async *parts(
     isWhole: (segment: Segment) => Promise<boolean>,
   ): AsyncGenerator<WholePart | StreamedRecord | undefined> {
-    let places = await rootPlacesOf(this.#archive);
+    const places = await rootPlacesOf(this.#archive);
     assertOrder(places, this.#position);
-    for (const { name } of places.roots()) {
-      const root = places.root(name);
-      if (!root || isBefore(root, this.#position) || endIn(this.#snapshot, root) === 0) continue;
+    for (const root of places.roots()) {
+      if (isBefore(root, this.#position) || endIn(this.#snapshot, root) === 0) continue;
       if (!this.#isWanted(root.segments[0]!)) continue;
-      if (this.#until && comparePositions({ root: name, sequence: root.sequence, offset: 0 }, this.#until) > 0) return;
+      const { name, sequence } = root;
+      if (this.#until && comparePositions({ root: name, sequence, offset: 0 }, this.#until) > 0) return;
       this.#signal?.throwIfAborted();
       const whole = await this.#wholePart(root, places, isWhole);
       if (!whole) {
         yield* this.#inStorageOrder(root, places);
-        places = await rootPlacesOf(this.#archive);
         continue;
       }
       this.#position = positionBefore(whole, whole.endBytes);

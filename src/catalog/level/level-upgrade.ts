@@ -26,6 +26,9 @@ import {
 import { levelError } from './level-error.ts';
 import { readSegment, writeSegment } from './segment-codec.ts';
 
+/** A note of a catalog that was upgraded: its segments do not have their sequence numbers in them. */
+export const UPGRADED_NOTE = 'upgraded';
+
 const POSITION_KEY = tableKey(TABLE.meta, 'upgrade');
 const ROWS_AT_ONCE = 2000;
 
@@ -149,6 +152,7 @@ export class LevelUpgrade {
       batch.put(key, writer.finish());
     }
     batch.put(COUNTERS_KEY, countersRow(this.#state.counters));
+    batch.put(tableKey(TABLE.notes, UPGRADED_NOTE), Buffer.from('yes'));
     batch.del(POSITION_KEY);
     putUpgradedVersion(batch);
     await batch.write({ sync: true });

@@ -49,7 +49,8 @@ export async function searchIndex(
         );
       if (findings > FINDINGS_SHOWN_MAX)
         terminal.say(`... and ${findings - FINDINGS_SHOWN_MAX} more of text-too-costly`);
-      if (report.isAnew) terminal.say('The archive was rebuilt since the last run, so everything was indexed again.');
+      if (report.isAnew)
+        terminal.say('It is not known where the last run stopped, so everything was gone through again.');
     }
     return damage.count > 0 ? EXIT_FOUND : EXIT_FINE;
   } finally {
