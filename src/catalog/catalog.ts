@@ -143,7 +143,7 @@ export type Lease = { readonly name: string; readonly epoch: number; readonly in
 export type LeaseRow = Lease & {
   /** The process, for people: host, process number, purpose. */
   readonly holder: string;
-  /** Undefined where a lease does not end by time. */
+  /** Undefined where a lease does not end by time, or where it was ended before its time. */
   readonly expires: EpochMs | undefined;
   readonly isLiving: boolean;
 };

@@ -233,7 +233,8 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
   async leases(): Promise<LeaseRow[]> {
     const { incarnation } = this.contents;
     return [...this.contents.leases].map(([name, held]) => {
-      const { epoch, holder, expires } = held;
+      const { epoch, holder } = held;
+      const expires = held.expires === Number.NEGATIVE_INFINITY ? undefined : held.expires;
       return { name, epoch, incarnation, holder, expires, isLiving: this.#isUnexpired(held) };
     });
   }

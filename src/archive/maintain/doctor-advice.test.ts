@@ -4,6 +4,7 @@ import type { CatalogState, Examination, PendingRemoval } from './doctor.ts';
 import { type Advice, adviceOn } from './doctor-advice.ts';
 
 const CATALOG: CatalogState = {
+  isOld: false,
   incarnation: 1,
   isAdopting: false,
   leases: [],
@@ -42,6 +43,12 @@ function advice(more: Partial<CatalogState>, owned = false): Advice[] {
 
 test('nothing is said about an archive that is well', () => {
   assert.deepEqual(adviceOn(WELL), []);
+});
+
+test('an archive of an earlier version is no problem, and is upgraded to be changed', () => {
+  const [hint, ...others] = advice({ isOld: true });
+  assert.deepEqual([hint?.level, others], ['hint', []]);
+  assert.match(hint!.advice, /pinakes upgrade/);
 });
 
 test('segments of an ended lease are to be healed, and those of a living one are not mentioned', () => {

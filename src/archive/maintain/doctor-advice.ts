@@ -42,7 +42,9 @@ const RESERVE_BYTES_MIN = 8 * 1024 * 1024;
 type Say = (message: string, advice: string) => void;
 
 function adviseOnCatalog(catalog: CatalogState, isOwned: boolean, problem: Say, hint: Say): void {
-  const { isAdopting, leases, openSegments, pending, surplusRecords } = catalog;
+  const { isOld, isAdopting, leases, openSegments, pending, surplusRecords } = catalog;
+  if (isOld)
+    hint('the archive was made by an earlier Pinakes, and is only read', 'To change it, run `pinakes upgrade`.');
   if (isAdopting)
     problem(
       'the catalog began a new life and is taking over what is in the volumes; nothing is deleted or compacted until it is done',

@@ -39,6 +39,8 @@ export type PendingRemoval = {
 };
 
 export type CatalogState = {
+  /** Whether its rows are of an earlier version, and so are only read. */
+  readonly isOld: boolean;
   readonly incarnation: number;
   readonly isAdopting: boolean;
   readonly leases: readonly LeaseRow[];
@@ -74,7 +76,8 @@ export type Examination = {
 export async function examineOpened(archive: OpenedArchive): Promise<Examination> {
   const { catalog, directory, volumes, clock } = archive;
   const room = await examineRoom(directory, archive.connector.volumes, volumes, clock());
-  return { ...room, catalog: await examineCatalog(archive, room.volumes), refusal: catalog.refusal };
+  const state = await examineCatalog(archive, room.volumes);
+  return { ...room, catalog: state, refusal: state.isOld ? undefined : catalog.refusal };
 }
 
 /** Reports on an archive that this process does not have open. */
@@ -152,6 +155,7 @@ async function examineCatalog(archive: OpenCatalog, rooms: readonly VolumeRoom[]
   let surplusRecords = 0;
   for (const { number } of segments) surplusRecords += (await catalog.surplusRecords(number)).length;
   return {
+    isOld: catalog.refusal?.code === 'ARCHIVE_OLD',
     incarnation: await catalog.incarnation(),
     isAdopting: await catalog.isAdopting(),
     leases: await catalog.leases(),

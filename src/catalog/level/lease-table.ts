@@ -79,7 +79,8 @@ export class LeaseTable {
 
   rows(incarnation: number): LeaseRow[] {
     return [...this.#held].map(([name, held]) => {
-      const { epoch, holder, expires } = held;
+      const { epoch, holder } = held;
+      const expires = held.expires === ENDED ? undefined : held.expires;
       return { name, epoch, incarnation, holder, expires, isLiving: this.#isUnexpired(held) };
     });
   }
