@@ -13,7 +13,6 @@ import type {
   BlockKey,
   Capture,
   Catalog,
-  CatalogBatch,
   CatalogView,
   CommitGroup,
   NewBlock,
@@ -74,7 +73,6 @@ export class CatalogDraft {
   readonly #removed: Capture[] = [];
   readonly #moves: { readonly from: Capture; readonly to: Capture }[] = [];
   readonly #dead: NonNullable<CommitGroup['dead']>[number][] = [];
-  readonly #segments = new Map<number, Segment>();
   readonly #segmentChanges: SegmentChange[] = [];
   readonly #aliases: Alias[] = [];
   readonly #notes: Record<string, string> = {};
@@ -180,15 +178,6 @@ export class CatalogDraft {
     this.#dead.push({ ...place, block });
   }
 
-  /** For a batch. In a group, a segment changes from one state to another. */
-  putSegment(segment: Segment): void {
-    this.#segments.set(segment.number, segment);
-  }
-
-  segment(number: number): Segment | undefined {
-    return this.#segments.get(number);
-  }
-
   changeSegment({ number, state, bytes, volume }: Segment, to: SegmentChange['to']): void {
     this.#segmentChanges.push({ number, from: { state, bytes, volume }, to });
   }
@@ -204,11 +193,6 @@ export class CatalogDraft {
 
   removeNote(name: string): void {
     this.#removedNotes.push(name);
-  }
-
-  /** The number of blocks that this batch removes. */
-  get removedBlocks(): number {
-    return this.batch().removeBlocks!.length;
   }
 
   /** The changes as a group with checks. The catalog counts the references. */
@@ -232,44 +216,6 @@ export class CatalogDraft {
       putNotes: isUnswept ? { ...this.#notes, [UNSWEPT_NOTE]: 'yes' } : this.#notes,
       removeNotes: this.#removedNotes,
     };
-  }
-
-  /** The changes as a batch, with the counts of references that follow from what was loaded. */
-  batch(durable = false): CatalogBatch {
-    const counted = this.#counted();
-    const putBlocks = counted.filter(({ references }) => references > 0 || this.#keepsUnreferenced);
-    const removeBlocks = counted.filter((block) => !putBlocks.includes(block)).map(({ key }) => key);
-    const isUnswept = putBlocks.some(({ references }) => references === 0);
-    return {
-      putCaptures: [...this.#moves.map(({ to }) => to), ...this.#put.map(({ capture }) => capture)],
-      removeCaptures: [...this.#moves.map(({ from }) => from), ...this.#removed],
-      putBlocks,
-      removeBlocks,
-      putSegments: [...this.#segments.values()],
-      putAliases: this.#aliases,
-      putNotes: isUnswept ? { ...this.#notes, [UNSWEPT_NOTE]: 'yes' } : this.#notes,
-      removeNotes: this.#removedNotes,
-      durable,
-    };
-  }
-
-  /** The blocks that the draft changes, as they will be. */
-  #counted(): Block[] {
-    const changes = new Map<Block, number>();
-    const count = (key: BlockKey | undefined, by: number) => {
-      if (!key) return;
-      const block = this.block(key);
-      assert(block, 'a capture refers to a block that is there');
-      changes.set(block, (changes.get(block) ?? 0) + by);
-    };
-    for (const key of [...this.#added, ...this.#moved.values()]) count(key, 0);
-    for (const { capture } of this.#put) count(capture.block, 1);
-    for (const { block } of this.#removed) count(block, -1);
-    for (const { from, to } of this.#moves) {
-      count(to.block, 1);
-      count(from.block, -1);
-    }
-    return Array.from(changes, ([block, by]) => ({ ...block, references: block.references + by }));
   }
 
   /** Whether a block of the draft has no references. Captures that are removed may leave such a block too. */
