@@ -4,7 +4,7 @@
  *
  * A call changes the contents in one synchronous step, so handles of several writers can share one object.
  */
-import { assert, type Clock, toHex } from '../base/index.ts';
+import { assert, type Clock, equal, toHex } from '../base/index.ts';
 import {
   ADOPTION_LEASE,
   type Bar,
@@ -309,7 +309,12 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
   }
 
   #isKnown(wanted: Capture): boolean {
-    return [...this.contents.captures.values()].some((capture) => isSameCapture(capture, wanted));
+    return [...this.contents.captures.values()].some(
+      ({ block, ...capture }) =>
+        // Marks do not tell contents apart that have one digest.
+        isSameCapture({ ...capture, block: undefined }, wanted) &&
+        (!block || !wanted.block || equal(block.digest, wanted.block.digest)),
+    );
   }
 
   #isDeleted(marks: readonly Mark[] = []): boolean {

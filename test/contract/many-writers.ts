@@ -153,6 +153,19 @@ export function manyWriters(name: string, open: () => Promise<SharedCatalog>): v
       assert.equal((await catalog.totals()).captures, 2);
     });
 
+    behaviour('C5: a capture is known whichever number its content has', async (catalog) => {
+      const [first, other] = [key('content'), { ...key('content'), overflow: 1 }];
+      const marks = [new Uint8Array(16).fill(5)];
+      const wanted = capture('http://a.com/', { block: first });
+      const again = { ...wanted, block: other, place: { ...wanted.place, offset: wanted.place.offset + 1 } };
+      assert.equal((await catalog.commit({ captures: [{ capture: wanted, marks }] })).kind, 'committed');
+      assert.deepEqual(await catalog.commit({ captures: [{ capture: again, marks }] }), {
+        kind: 'known',
+        captures: [0],
+        deleted: [],
+      });
+    });
+
     behaviour('I6: a capture is deleted as it was seen before its content was found', async (catalog) => {
       const [content, other] = [key('content'), key('other')];
       const holder = { segment: 1, offset: 0, length: 100 };

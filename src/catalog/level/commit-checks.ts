@@ -1,7 +1,6 @@
 /** The checks of a commit, in the order of CommitGroup, on a catalog that nothing else changes meanwhile. */
-
+import { equal } from '../../base/index.ts';
 import { assertBlockKey } from '../block-codec.ts';
-import { compareBlockKeys } from '../block-order.ts';
 import { assertCapture } from '../capture-codec.ts';
 import type {
   CaptureQuestion,
@@ -115,10 +114,9 @@ async function knownAmong(
   const found = await view.findCaptures(questions);
   return indexes.filter((index, at) => {
     const { collection, block } = captures[index]!.capture;
-    // A content that was unknown may have been found since.
+    // A content that was unknown may have been found since. Marks do not tell contents apart that have one digest.
     return found[at]!.some(
-      (known) =>
-        known.collection === collection && (!known.block || !block || compareBlockKeys(known.block, block) === 0),
+      (known) => known.collection === collection && (!known.block || !block || equal(known.block.digest, block.digest)),
     );
   });
 }

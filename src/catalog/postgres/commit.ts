@@ -156,7 +156,7 @@ async function checkCaptures(
       `select r.capture from ${rows.table} where exists (
          select from ${tables.captures} c
          where c.key = r.key and c.time = r.time and c.collection = r.collection and c.hash = r.hash
-         and (c.digest = '' or r.digest = '' or (c.digest = r.digest and c.overflow = r.overflow))
+         and (c.digest = '' or r.digest = '' or c.digest = r.digest)
        ) order by r.capture`,
       rows.values,
     );
