@@ -176,6 +176,7 @@ export class MemoryCatalog extends MemoryView implements Catalog {
 
   async clear(): Promise<void> {
     this.contents = emptyContents();
+    this.#batches++;
   }
 
   async close(): Promise<void> {}

@@ -276,8 +276,8 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
   async *check(): AsyncGenerator<FileDamage> {}
 
   async clear(): Promise<void> {
-    const { incarnation, nextSequence } = this.contents;
-    this.contents = { ...emptyContents(), incarnation, nextSequence };
+    const { incarnation, nextSequence, batches } = this.contents;
+    this.contents = { ...emptyContents(), incarnation, nextSequence, batches: batches + 1 };
   }
 
   async close(): Promise<void> {}

@@ -110,6 +110,8 @@ export class LevelCatalog implements SharedCatalog, Catalog {
   readonly #directory: string;
   #database: Database;
   #state: DatabaseState;
+  /** The batches that this process saw before it cleared the catalog. */
+  #batchesBefore = 0;
   readonly #leases: LeaseTable;
   readonly #recent = new RecentKeys();
   readonly #blockRowCache = new BlockRowCache();
@@ -128,7 +130,7 @@ export class LevelCatalog implements SharedCatalog, Catalog {
   }
 
   get batches(): number {
-    return this.#state.batchNumber;
+    return this.#batchesBefore + this.#state.batchNumber;
   }
 
   get refusal(): PinakesError | undefined {
@@ -178,8 +180,8 @@ export class LevelCatalog implements SharedCatalog, Catalog {
 
   /** What the caller looked up still holds while there was no other change. */
   async #refusalOfCaptures({ captures = [], seen }: CommitGroup): Promise<CommitOutcome | undefined> {
-    const { batchNumber, hasDeleted, hasBars } = this.#state;
-    const isSeen = seen === batchNumber;
+    const { hasDeleted, hasBars } = this.#state;
+    const isSeen = seen === this.batches;
     if (captures.length === 0 || (isSeen && !hasDeleted && !hasBars)) return undefined;
     return await this.#ask((view) => refusalOfCaptures(captures, this.#state, isSeen, view));
   }
@@ -477,8 +479,10 @@ export class LevelCatalog implements SharedCatalog, Catalog {
       this.#recent.clear();
       this.#blockRowCache.clear();
       const counters = countersOfCleared(this.#state.counters);
+      const batches = this.batches + 1;
       if (await this.#isDamaged()) await this.#drop(counters);
       else this.#state = await clearDatabase(this.#database, counters);
+      this.#batchesBefore = batches;
       this.#leases.clear();
     });
   }
