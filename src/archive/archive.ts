@@ -50,6 +50,15 @@ import {
 import { type ReleaseOptions, referenceOf, releaseContent } from './maintain/release.ts';
 import { type StayingSegments, stayingSegments } from './maintain/staying-segments.ts';
 import {
+  carryOutTakedown,
+  listTakedowns,
+  previewTakedown,
+  type TakedownInput,
+  type TakedownPreview,
+  type TakedownReport,
+  type Takedowns,
+} from './maintain/takedown.ts';
+import {
   type AddVolumeOptions,
   addVolume,
   linkedVolume,
@@ -251,6 +260,22 @@ export class Archive implements CaptureReader {
   /** Gives back one reference of a content: deletes the newest capture of it that was stored without a URL. */
   release(key: string, options: ReleaseOptions = {}): Promise<DeleteReport> {
     return this.#opened.freeing(() => releaseContent(this.#opened, parseContentKey(key), options));
+  }
+
+  /** What a takedown would bar and delete. */
+  async previewTakedown(input: TakedownInput): Promise<TakedownPreview> {
+    await using view = await this.view();
+    return await previewTakedown(view, input);
+  }
+
+  /** Bars contents and URLs for good, and deletes their captures. The next compaction removes the bytes. */
+  takeDown(input: TakedownInput): Promise<TakedownReport> {
+    return this.#opened.freeing(() => carryOutTakedown(this.#opened, input));
+  }
+
+  /** What is barred, and where bytes of it may still be. */
+  takedowns(): Promise<Takedowns> {
+    return listTakedowns(this.#opened);
   }
 
   /** Segments with deleted records that a compaction would leave unchanged. */

@@ -35,6 +35,13 @@ export type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
 export type { RecompressReport } from './maintain/recompress.ts';
 export type { ReleaseOptions } from './maintain/release.ts';
 export type { StayingSegments } from './maintain/staying-segments.ts';
+export type {
+  BarredBytes,
+  TakedownInput,
+  TakedownPreview,
+  TakedownReport,
+  Takedowns,
+} from './maintain/takedown.ts';
 export { type UpgradeOptions, type UpgradeReport, upgradeArchive } from './maintain/upgrade.ts';
 export type { NewVolume, VolumeStatus } from './maintain/volume-admin.ts';
 export type { ArchiveOptions } from './opened-archive.ts';

@@ -28,7 +28,8 @@ export const DELETION_FOLDER = '_deletions/';
 /** A commit deletes at most so many captures. A revisit has two marks. */
 export const DELETED_AT_ONCE_MAX = 2000;
 const MARKS_MAX = 2 * DELETED_AT_ONCE_MAX;
-const BARS_MAX = 2000;
+/** A takedown bars at most so many contents and URLs. */
+export const BARS_MAX = 2000;
 /** A larger block is not read. */
 export const DELETION_BYTES_MAX = 16 * 1024 * 1024;
 

@@ -153,6 +153,36 @@ test('delete --key gives back one reference of a content, and never captures of 
   assert.match((await pinakes(at, 'delete', '--all', '--yes')).err, /--key|select what to delete/);
 });
 
+test('takedown shows and asks first, bars for good, and says when the bytes are gone', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'one.warc.gz'), 'one', 3);
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'one.warc.gz');
+  assert.match((await pinakes(at, 'takedown')).err, /--key or --url/);
+  assert.match((await pinakes(at, 'takedown', '--list')).out, /^nothing is barred\n$/);
+  const named = ['--url', 'http://one.test/0', 'http://one.test/1', '--with-contents'];
+  const dry = await pinakes(at, 'takedown', ...named, '--dry-run');
+  assert.match(
+    dry.out,
+    /^2 contents and 2 URLs would be barred for good, and 2 captures deleted\n {2}http:\/\/one\.test\/0\n/,
+  );
+  assert.match((await pinakes(at, 'takedown', ...named)).err, /--yes/);
+  const done = await pinakes(at, 'takedown', ...named, '--yes');
+  assert.match(
+    done.out,
+    /^deleted 2 captures, and barred 2 contents and 2 URLs\nBytes of it may still be in 1 segment\./,
+  );
+  const waiting = await pinakes(at, 'takedown', '--list');
+  assert.deepEqual([waiting.code, /Bytes of it may still/.test(waiting.out)], [1, true]);
+  await pinakes(at, 'compact');
+  const gone = await pinakes(at, 'takedown', '--list');
+  assert.deepEqual(
+    [gone.code, /^(content .*\n){2}(URL .*\n){2}No segment has bytes of it\.\n$/.test(gone.out)],
+    [0, true],
+  );
+  assert.match((await pinakes(at, 'add', '--again', 'one.warc.gz')).out, /2 captures left out because of a takedown/);
+});
+
 test('delete without a selection, or of an unknown collection, is refused', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');

@@ -97,6 +97,15 @@ export function registerArchive(program: Command, context: CommandContext, setEx
     .option('--dry-run', 'only show what would be deleted')
     .action(runInArchive('delete', async () => (await import('./delete.ts')).archiveDelete));
 
+  archiveCommand(program, 'takedown', 'bar contents and URLs for good, and delete their captures; asks first')
+    .option('--key <key...>', 'bar the contents with these keys')
+    .option('--url <url...>', 'bar these URLs')
+    .option('--with-contents', 'also bar the contents that the URLs have, under every URL')
+    .option('--list', 'show what is barred, and whether the bytes are gone; exits with 1 while they are not')
+    .option('--yes', 'take down without asking')
+    .option('--dry-run', 'only show what would be done')
+    .action(runInArchive('takedown', async () => (await import('./takedown.ts')).archiveTakedown));
+
   archiveCommand(program, 'compact', 'remove the bytes of deleted captures from the segments')
     .addOption(new Option('--recompress <coding>', 'also compress segments again, with a dictionary').choices(['zstd']))
     .option('--dry-run', 'only show what would be done')
