@@ -117,6 +117,8 @@ export class ScanFacts implements RecordFacts {
   readonly offset: number;
   readonly length: number | undefined;
   readonly type: string;
+  /** How often the capture was deleted and is added again: see `addedAgain`. */
+  readonly #again: number;
   readonly #batch: ScanBatch;
   readonly #record: number;
   // Used many times for each capture.
@@ -125,7 +127,8 @@ export class ScanFacts implements RecordFacts {
   #recordId: string | undefined;
   #payloadDigest: Uint8Array | undefined;
 
-  constructor(batch: ScanBatch, record: number) {
+  constructor(batch: ScanBatch, record: number, again = 0) {
+    this.#again = again;
     this.#batch = batch;
     this.#record = record;
     const length = batch.columns.length[record]!;
@@ -245,7 +248,29 @@ export class ScanFacts implements RecordFacts {
   }
 
   get captureId(): string {
-    return this.#text(AT.captureId);
+    const written = this.#text(AT.captureId);
+    if (this.#again === 0) return written;
+    const id = captureIdOf({ ...this.#named(), captureId: written });
+    return `again:${this.#again}:${id.replace(AGAIN, '')}`;
+  }
+
+  /** Whether the capture has another id than in the file, so that the record cannot be copied. */
+  get isAgain(): boolean {
+    return this.#again > 0;
+  }
+
+  /**
+   * The facts of this record as another capture, since the captures that it was before are deleted (C5). The id is
+   * `again:<n>:<id in the file>`.
+   */
+  addedAgain(): ScanFacts {
+    const before = AGAIN.exec(this.captureId);
+    return new ScanFacts(this.#batch, this.#record, before ? Number(before[1]) + 1 : 1);
+  }
+
+  #named(): Named {
+    const { recordId, url, date, payloadDigest } = this;
+    return { captureId: '', recordId, url, date, payloadDigest };
   }
 
   get overflow(): number {
@@ -342,6 +367,9 @@ export function findCapturesIn(
     records.map(({ urlKey: key, time, offset }) => ({ urlKey: key, time: time!, at: { segment, offset } })),
   );
 }
+
+/** What the id of a capture begins with that was added again after it was deleted. */
+const AGAIN = /^again:(\d+):/;
 
 const CAPTURE_KINDS = new Set(['response', 'revisit', 'resource', 'conversion']);
 const NO_CAPTURE: CaptureFacts = { kind: undefined, time: undefined, urlKey: '' as UrlKey, hash: 0 };

@@ -506,23 +506,6 @@ test('I5 No capture loses its content: a foreign revisit of a response that beca
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a file whose captures were deleted since it was added is reported, and can be added again', async (t) => {
-  const archive = await makeArchive(t);
-  const file = await writeForeign(join(archive.directory, 'a.warc.gz'), site('gone', 3));
-  assert.equal((await archive.add([file])).deletedSince, 0);
-  assert.equal((await archive.add([file])).deletedSince, 0);
-  await archive.delete({ prefix: 'http://gone.example/' });
-  const known = await archive.add([file]);
-  assert.deepEqual([known.filesKnown, known.captures, known.deletedSince], [1, 0, 3]);
-  const again = await archive.add([file], { again: true });
-  assert.deepEqual([again.filesKnown, again.captures, again.deletedSince], [0, 3, 0]);
-  const last = await archive.add([file]);
-  assert.deepEqual([last.filesKnown, last.captures, last.deletedSince], [1, 0, 0]);
-  await archive.compact();
-  assert.equal((await allCaptures(archive)).length, 3);
-  assert.deepEqual(await audit(archive), []);
-});
-
 test('a file without a record is refused by name, and the others are added', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);

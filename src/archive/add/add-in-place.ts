@@ -81,10 +81,7 @@ async function enterFiles(
       // A missing volume may have tombstones of the file's captures, so the file is not entered again.
       const isReadAgain = damage === HAS_GAP && archive.volumes.failures().length === 0;
       if (linked.isNew || isReadAgain)
-        entries.set(
-          file,
-          new LinkedEntry(archive, volume, linked.segment, report, { isAgain: isReadAgain, again: options.again }),
-        );
+        entries.set(file, new LinkedEntry(archive, volume, linked.segment, report, isReadAgain));
       else if (damage !== undefined) reportedAgain.push(file);
       else report.filesKnown++;
     } catch (error) {
@@ -157,22 +154,13 @@ class LinkedEntry {
   #segment: Segment;
   /** Whether the file was entered before, except for the parts that the disk could not read. */
   readonly #isAgain: boolean;
-  /** Whether captures that were deleted come back. */
-  readonly #again: boolean;
   #isDamaged = false;
   #hasGap = false;
   /** Whole records so far. */
   #records = 0;
   readonly #odd = new OddCounter();
 
-  constructor(
-    archive: OpenedArchive,
-    volume: LinkedVolume,
-    segment: Segment,
-    report: AddReport,
-    { isAgain, again = false }: { isAgain: boolean; again?: boolean | undefined },
-  ) {
-    this.#again = again;
+  constructor(archive: OpenedArchive, volume: LinkedVolume, segment: Segment, report: AddReport, isAgain: boolean) {
     this.#archive = archive;
     this.#volume = volume;
     this.#segment = segment;
@@ -228,7 +216,7 @@ class LinkedEntry {
     const { number: segment, collection } = this.#segment;
     // A record that occurs twice in the files is entered as two captures.
     const collectionName = await collections.name(collection);
-    const checks = this.#again ? undefined : { collectionName, mayRepeat: true };
+    const checks = { collectionName, mayRepeat: true };
     const registrar = new Registrar(catalog, draft, fingerprint, { segment, checks });
     await registrar.prepare(records);
     const dead = this.#isAgain ? await deletedOffsets(this.#archive, this.#segment) : new Set<number>();

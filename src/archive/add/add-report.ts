@@ -5,7 +5,10 @@ export type AddOptions = {
   readonly collection?: string;
   readonly volume?: string;
   readonly workers?: number;
-  /** Reads files again that were added before. This brings back captures that were deleted after that add. */
+  /**
+   * Reads files again that were added before, and takes in captures that were deleted, as captures with other ids. A
+   * file that is used in place cannot be changed, so its deleted captures stay out.
+   */
   readonly again?: boolean;
   readonly onFinding?: (finding: Finding) => void;
   readonly onProgress?: (progress: AddProgress) => void;

@@ -46,8 +46,8 @@ export interface StepSource {
   /** Copies a range of the file with this number of records to the end of the segment. */
   copy(open: OpenSegment, from: number, to: number, records: number): Promise<void>;
   encode(record: NewRecord, block: Uint8Array): Uint8Array;
-  rewrite(open: OpenSegment, facts: RecordFacts): Promise<Written>;
-  repoint(open: OpenSegment, facts: RecordFacts, referent: Referent): Promise<Written>;
+  rewrite(open: OpenSegment, facts: ScanFacts): Promise<Written>;
+  repoint(open: OpenSegment, facts: ScanFacts, referent: Referent): Promise<Written>;
 }
 
 /** Where the records of a step go. The segment for odd records is opened when there is an odd record. */

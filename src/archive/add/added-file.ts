@@ -19,6 +19,7 @@ import {
 import {
   type Coding,
   convertArcHead,
+  type Field,
   fieldsOf,
   headBytes,
   MemberEncoder,
@@ -318,12 +319,16 @@ export class AddedFile implements StepSource {
     const { offset, innerOffset } = records.at(-1)!;
     const state = { ...this.#state, offset, innerOffset };
     let step: AddStep | undefined;
+    let taken = records;
     try {
       await commitUntilTaken(async (refusal) => {
         if (refusal) leftOut.add(refusal, step!.entered);
+        // Captures that were deleted come back as other captures, whose ids say so. A rebuild keeps them.
+        if (this.#options.again)
+          taken = taken.map((facts) => (leftOut.why(facts) === 'deleted' ? facts.addedAgain() : facts));
         Object.assign(report, before);
         const draft = this.#archive.newDraft();
-        step = await this.#decideStep(records, draft, leftOut, report);
+        step = await this.#decideStep(taken, draft, leftOut, report);
         draft.putNote(this.#note, JSON.stringify(state));
         // The copied bytes must be from the file that was read.
         await this.#assertSame();
@@ -332,7 +337,7 @@ export class AddedFile implements StepSource {
       this.#state = state;
       this.#lastVisit = visitOf(records.at(-1)!);
       this.#skipped = step!.skipped;
-      this.#own.endStep(records);
+      this.#own.endStep(taken);
       await step!.rememberHolders();
     } catch (error) {
       Object.assign(report, before);
@@ -350,8 +355,7 @@ export class AddedFile implements StepSource {
   ): Promise<AddStep> {
     const { catalog, fingerprint, segmentWriter } = this.#archive;
     const { collection, collectionName } = this.#kind;
-    // With `again`, captures that were deleted come back.
-    const checks = this.#options.again ? undefined : { collectionName };
+    const checks = { collectionName };
     const registrar = new Registrar(catalog, draft, fingerprint, { copyingFor: this.#own, checks });
     const isMiddle = visitOf(records[0]!) === this.#lastVisit;
     const open = await segmentWriter.openFor(this.#kind, isMiddle);
@@ -371,8 +375,8 @@ export class AddedFile implements StepSource {
   }
 
   /** Whether the bytes of a record can be copied into the segment as they are. */
-  canCopy({ length, isComplete, isTorn, isArc, isOdd, isLoose }: ScanFacts): boolean {
-    if (isArc || (isLoose && !isOdd)) return false;
+  canCopy({ length, isComplete, isTorn, isArc, isOdd, isLoose, isAgain }: ScanFacts): boolean {
+    if (isAgain || isArc || (isLoose && !isOdd)) return false;
     return this.#coding === this.#kind.coding && length !== undefined && isComplete && !isTorn;
   }
 
@@ -403,8 +407,9 @@ export class AddedFile implements StepSource {
     return this.#encoder.encode(recordParts(record, block));
   }
 
-  /** Writes a record anew that cannot be copied: it was uncompressed, shared its member, was cut short, or is ARC. */
-  async rewrite(open: OpenSegment, facts: RecordFacts): Promise<{ offset: number; length: number }> {
+  /** Writes a record anew that cannot be copied: it was uncompressed, shared its member, was cut short, is ARC, or
+   * its capture has another id now. */
+  async rewrite(open: OpenSegment, facts: ScanFacts): Promise<{ offset: number; length: number }> {
     const record = await this.#recordAt(facts);
     const path = `${this.#archive.scratch}/spool-add-${process.pid}`;
     const { type, targetUri = '', contentType = '' } = record.head;
@@ -453,15 +458,14 @@ export class AddedFile implements StepSource {
    * Writes a foreign revisit anew. It names a capture that the archive stored as a revisit, so it has to name the
    * holder of the content instead.
    */
-  async repoint(
-    open: OpenSegment,
-    facts: RecordFacts,
-    referent: Referent,
-  ): Promise<{ offset: number; length: number }> {
+  async repoint(open: OpenSegment, facts: ScanFacts, referent: Referent): Promise<{ offset: number; length: number }> {
     const record = await this.#recordAt(facts);
     const block = await record.bytes(REVISIT_BYTES_MAX);
     this.#assertAsFound(record, facts);
-    const head = headBytes(repointed(record.head, referent, this.#archive.newId()), soundVersion(record.head));
+    const head = headBytes(
+      repointed(record.head, referent, this.#archive.newId(), facts.isAgain ? facts.captureId : undefined),
+      soundVersion(record.head),
+    );
     return this.#archive.segmentWriter.append(open, this.#encoder.encode([head, block, RECORD_TRAILER]));
   }
 
@@ -472,8 +476,9 @@ export class AddedFile implements StepSource {
   }
 
   /** The head as it was if possible, otherwise with the length of the block. */
-  #headFor(record: ReadingRecord, spool: Spool, facts: RecordFacts): Uint8Array {
+  #headFor(record: ReadingRecord, spool: Spool, facts: ScanFacts): Uint8Array {
     const { head } = record;
+    const newId = facts.isAgain ? [{ name: CAPTURE_ID_FIELD, value: facts.captureId }] : [];
     if (head.format === 'arc') {
       this.#warcinfoId ||= this.#archive.newId();
       const document = {
@@ -486,9 +491,11 @@ export class AddedFile implements StepSource {
       const fields = [...(converted.fields ?? []), { name: CAPTURE_ID_FIELD, value: captureIdOf(facts) }];
       return headBytes(fieldsOf({ ...converted, fields }, spool.length));
     }
-    if (head.form === 'odd') return oddHead(head, spool.length);
-    if (head.form === 'sound' && head.contentLength === spool.length) return head.bytes;
-    const fields = head.fields.filter((field) => field.name.toLowerCase() !== 'content-length');
+    if (head.form === 'odd') return oddHead(head, spool.length, newId);
+    if (head.form === 'sound' && head.contentLength === spool.length && !facts.isAgain) return head.bytes;
+    const replaced = ['content-length', ...newId.map(({ name }) => name)];
+    const fields = head.fields.filter((field) => !replaced.includes(field.name.toLowerCase()));
+    fields.push(...newId);
     if (head.contentLength !== spool.length && head.get('warc-truncated') === undefined) {
       fields.push({ name: 'WARC-Truncated', value: 'unspecified' });
     }
@@ -496,15 +503,19 @@ export class AddedFile implements StepSource {
   }
 }
 
-/** An odd head stays as it is, except that a wrong length is corrected. */
-function oddHead({ bytes, contentLength }: RecordHead, length: number): Uint8Array {
+/** An odd head stays as it is, except that a wrong length is corrected, and fields are added. */
+function oddHead({ bytes, contentLength }: RecordHead, length: number, added: readonly Field[]): Uint8Array {
   const text = fromLatin1(bytes, 0, bytes.length);
   const isEnded = /\n\r?\n$/.test(text);
-  if (contentLength === length && isEnded) return bytes;
+  if (contentLength === length && isEnded && added.length === 0) return bytes;
   let lines = isEnded ? text.replace(/\r?\n$/, '') : text.replace(/\n?$/, '\n');
   if (contentLength !== length) {
     const truncated = /^warc-truncated[ \t]*:/im.test(lines) ? '' : 'WARC-Truncated: unspecified\r\n';
     lines = `${lines.replace(/^content-length[ \t]*:[^\n]*\n/gim, '')}${truncated}Content-Length: ${length}\r\n`;
+  }
+  for (const { name, value } of added) {
+    lines = lines.replace(new RegExp(`^${name}[ \\t]*:[^\\n]*\\n`, 'gim'), '');
+    lines += `${name}: ${value}\r\n`;
   }
   return Buffer.from(`${lines}\r\n`, 'latin1');
 }

@@ -28,9 +28,15 @@ function isForeignDigest(head: RecordHead, text: string): boolean {
 
 /**
  * The fields of a revisit after its holder changed. The record changes, so it gets a new id. It takes the payload
- * digest of the new holder's record. A digest that another program declared is kept in DECLARED_FIELD.
+ * digest of the new holder's record. A digest that another program declared is kept in DECLARED_FIELD. The capture
+ * keeps its id, unless it is given another one.
  */
-export function repointed(head: RecordHead, referent: Referent, newId: string): Field[] {
+export function repointed(
+  head: RecordHead,
+  referent: Referent,
+  newId: string,
+  captureId = head.get(CAPTURE_ID_FIELD) ?? head.recordId ?? '',
+): Field[] {
   const oldDigest = head.get(DIGEST_FIELD) ?? '';
   const digest = parseDigest(referent.payloadDigest ?? '') ? referent.payloadDigest! : oldDigest;
   const kept = (soundFields(head) ?? head.fields).filter(
@@ -44,7 +50,7 @@ export function repointed(head: RecordHead, referent: Referent, newId: string): 
   const added: Field[] = [
     { name: 'WARC-Record-ID', value: newId },
     { name: 'WARC-Previous-Record-ID', value: head.recordId ?? '' },
-    { name: CAPTURE_ID_FIELD, value: head.get(CAPTURE_ID_FIELD) ?? head.recordId ?? '' },
+    { name: CAPTURE_ID_FIELD, value: captureId },
   ];
   if (referent.content) added.push({ name: CONTENT_FIELD, value: referent.content });
   if (digest !== oldDigest) {

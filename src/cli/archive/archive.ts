@@ -51,7 +51,7 @@ export function registerArchive(program: Command, context: CommandContext, setEx
     .addOption(
       new Option(
         '--again',
-        'read files that were added before again, and restore captures of them that were deleted',
+        'read files that were added before again, and take in captures of them that were deleted (not with --in-place)',
       ).conflicts('inPlace'),
     )
     .option('--volume <name>', 'the volume to copy to (default: spread over all volumes by free space)')
