@@ -19,6 +19,8 @@ export const PROBLEM_CATALOGUE = {
   'content-missing': entry('error', 'captures have a content that the catalog does not hold'),
   'crawl-state-damaged': entry('error', 'the state of crawls is damaged'),
   'deleted-catalogued': entry('error', 'a deleted record is still in the catalog'),
+  'deletion-undone': entry('error', 'the catalog lacks a deletion that is recorded'),
+  'deletion-unreadable': entry('error', 'the record of a deletion cannot be read'),
   'digest-disagrees': entry('warning', 'the digest that the record declares does not match its bytes'),
   'index-damaged': entry('error', 'the search index, or an order of URLs made from it, is damaged'),
   'record-damaged': entry('error', 'bytes of the segment cannot be read as records'),

@@ -14,7 +14,7 @@ import {
 } from '../../src/archive/index.ts';
 import { type PinakesError, toHex, utf8 } from '../../src/base/index.ts';
 import { response, warcinfo, writeForeign } from './foreign-file.ts';
-import { volumesOf } from './opened-parts.ts';
+import { catalogOf, volumesOf } from './opened-parts.ts';
 import {
   allCaptures,
   answers,
@@ -376,6 +376,47 @@ for (const compacts of ['before', 'between', 'never'] as const)
     assert.deepEqual(await audit(again), []);
     assert.ok(!(await walk(again)).some(({ head }) => head.targetUri?.startsWith('http://even.example/')));
   });
+
+test('verify compares the records of deletions with the catalog, and a rebuild carries out what is missing', async (t) => {
+  const archive = await makeArchive(t);
+  await filled(archive);
+  const catalog = catalogOf(archive);
+  const commit = catalog.commit.bind(catalog);
+  // A catalog that forgets what was deleted.
+  catalog.commit = ({ deletions = [], deletedMarks: _, ...group }) =>
+    commit({ ...group, removeCaptures: deletions.map(({ capture }) => capture) });
+  await archive.delete({ url: 'http://even.example/dir/0' });
+  catalog.commit = commit;
+  await archive.close();
+  const record = {
+    type: 'metadata',
+    recordId: '<urn:uuid:00000000-0000-4000-8000-000000000305>',
+    date: '2026-01-02T12:00:00Z',
+    targetUri: 'urn:pinakes:deletion',
+    contentType: 'application/json',
+  } as const;
+  const path = join(archive.directory, 'volumes/main/_deletions/later.warc.gz');
+  await writeForeign(path, [warcinfo(), { record, block: utf8('{"deletion":2}') }]);
+  const found: string[] = [];
+  const again = await openArchive(archive.directory, {
+    ...trialOptions({ seed: 2 }),
+    onFinding: ({ code }) => found.push(code),
+  });
+  t.after(() => again.close());
+  assert.deepEqual(found, ['deletion-unreadable']);
+  const verify = async () => {
+    const problems: string[] = [];
+    await again.verify({ onProblem: ({ code, message }) => void problems.push(`${code}: ${message}`) });
+    return problems.filter((problem) => problem.startsWith('deletion-')).sort();
+  };
+  const [undone, unreadable, ...others] = await verify();
+  assert.match(undone!, /^deletion-undone: .*: 1 of 1 captures and 0 of 0 bars of the request /);
+  assert.match(unreadable!, /^deletion-unreadable: .*version 2/);
+  assert.deepEqual(others, []);
+  await again.rebuild();
+  assert.deepEqual(await numbersLeft(again), [1, 2, 3, 4, 5, 6, 7]);
+  assert.deepEqual(await verify(), [unreadable]);
+});
 
 test('I6 Deleted means gone: a segment that is put back as it was does not bring deleted captures back', async (t) => {
   const archive = await makeArchive(t);

@@ -27,6 +27,7 @@ import { isResolvable } from '../revisit/resolve-later.ts';
 import { deletedRecords } from '../segment/deleted-records.ts';
 import type { Problem, ProblemCode } from '../verify-problem.ts';
 import { type CatalogCount, countCatalog, reportWrongReferences } from './catalog-count.ts';
+import { checkDeletions } from './deletion-check.ts';
 import { Examination } from './examination.ts';
 import { LostParts } from './lost.ts';
 import { Pace } from './pace.ts';
@@ -235,6 +236,7 @@ class Verification {
       signal: this.#options.signal,
     });
     if (isUnread) await this.#reportSegment(segment, 'segment-unreadable', sizesOf(info.bytes, segment));
+    await checkDeletions(this.#archive, segment, { watch: this.#watch, report: this.#reporter.report });
     this.#walked.set(number, walked);
     this.#bytes += segment.bytes;
   }
