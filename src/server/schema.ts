@@ -124,6 +124,19 @@ export const DeletionInput = named(
 
 export type DeletionInput = Static<typeof DeletionInput>;
 
+export const TakedownInput = closed({
+  keys: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
+      maxItems: 2000,
+      description: 'Keys of contents to bar.',
+    }),
+  ),
+  urls: Type.Optional(Type.Array(UrlInput, { maxItems: 2000, description: 'URLs to bar.' })),
+  withContents: Type.Optional(
+    Type.Boolean({ description: 'Whether the contents that the URLs have are barred under every URL.' }),
+  ),
+});
+
 export const ErrorReply = closed({
   error: named('Fault', {
     code: Type.String({ description: 'Stable. Programs should check this, not the message.' }),

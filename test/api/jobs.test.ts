@@ -425,6 +425,27 @@ test('a deletion by key gives back one reference, by id it takes one capture, an
   assert.deepEqual(await remove({ key, all: true }), [1, 1]);
 });
 
+test('a takedown needs the number of captures of its preview, and lists what it barred', async (t) => {
+  const one = await served(t);
+  await storeDays(one.archive, 'http://a.test/', [1, 2, 3]);
+  await storeDays(one.archive, 'http://b.test/', [1]);
+  const asked = { urls: ['http://a.test/'] };
+  const preview = (await one.call('/api/takedowns/preview', { json: asked })).json;
+  assert.deepEqual([preview.captures, preview.contents, preview.urls], [3, 0, 1]);
+  const run = async (captures: number) => {
+    const job = (await one.call('/api/takedowns', { json: { ...asked, captures } })).json as unknown as JobReply;
+    return one.overJob(job.id);
+  };
+  const refused = await run(2);
+  assert.deepEqual([refused.state, refused.error?.code], ['failed', 'DELETE_UNSEEN']);
+  assert.equal((await run(3)).report?.captures, 3);
+  const { urls, isGone } = (await one.call('/api/takedowns')).json as { urls: string[]; isGone: boolean };
+  assert.deepEqual([urls.length, isGone], [1, false]);
+  await begin(one, 'compact', {}).then(({ id }) => one.overJob(id));
+  assert.equal((await one.call('/api/takedowns')).json.isGone, true);
+  assert.equal((await one.call('/api/takedowns', { token: '' })).status, 401);
+});
+
 test('a preview is valid for an hour', async (t) => {
   let now = Date.parse('2026-01-01T00:00:00Z');
   const one = await served(t, { clock: () => now });

@@ -240,6 +240,12 @@ test('the replies of every route match the OpenAPI document, in success and in f
   await check.call('POST /api/deletes', 409, { json: { selection, token: 'guess' } });
   const deleted = await check.call('POST /api/deletes', 202, { json: { selection, token } });
   assert.equal((await one.overJob((deleted as unknown as JobReply).id)).state, 'done');
+  const barred = { urls: ['http://nowhere.test/'] };
+  const { captures } = await check.call('POST /api/takedowns/preview', 200, { json: barred });
+  await check.call('POST /api/takedowns/preview', 400, { json: {} });
+  const takenDown = await check.call('POST /api/takedowns', 202, { json: { ...barred, captures } });
+  assert.equal((await one.overJob((takenDown as unknown as JobReply).id)).state, 'done');
+  await check.call('GET /api/takedowns', 200);
   assert.equal((await begin('compact', {})).state, 'done');
   assert.equal((await begin('rebuild', {})).state, 'done');
 
@@ -251,7 +257,8 @@ test('the replies of every route match the OpenAPI document, in success and in f
   check.check('POST /api/commands', await runCommand(one, ['stats']), 'application/x-pinakes-frames', undefined);
 
   for (const route of check.withToken()) {
-    await check.call(route, 401, { values: { id: exported.id, jobId: exported.id }, token: '', json: {} });
+    const json = route.startsWith('GET ') ? {} : { json: {} };
+    await check.call(route, 401, { values: { id: exported.id, jobId: exported.id }, token: '', ...json });
   }
   for (const route of check.withOptionalToken()) {
     const values = { id: exported.id };
@@ -291,14 +298,17 @@ test('the document is OpenAPI 3.1, has the input of each job kind, and marks the
   assert.deepEqual(check.withToken().sort(), [
     'DELETE /api/exports/{jobId}',
     'DELETE /api/uploads/{jobId}',
+    'GET /api/takedowns',
     'POST /api/commands',
     'POST /api/deletes',
     'POST /api/deletes/preview',
     'POST /api/jobs',
     'POST /api/jobs/{id}/cancel',
+    'POST /api/takedowns',
+    'POST /api/takedowns/preview',
     'POST /api/uploads',
   ]);
   const text = JSON.stringify(document.paths['/api/jobs']!.post);
-  for (const kind of ['add', 'compact', 'delete', 'export', 'rebuild', 'verify'])
+  for (const kind of ['add', 'compact', 'delete', 'export', 'rebuild', 'takedown', 'verify'])
     assert.match(text, new RegExp(`"const":"${kind}"`));
 });

@@ -16,7 +16,7 @@ export type TakedownCommandOptions = ArchiveCommandOptions & {
 };
 
 export async function archiveTakedown(
-  { terminal }: CommandContext,
+  { terminal, startJob, reportToJob }: CommandContext,
   archive: Archive,
   options: TakedownCommandOptions,
 ): Promise<number> {
@@ -39,7 +39,9 @@ export async function archiveTakedown(
       return EXIT_FINE;
     }
   }
+  await startJob?.();
   const report = await archive.takeDown(input);
+  reportToJob?.(report);
   if (json) await terminal.json({ isDone: true, ...report });
   else {
     const { captures, contents, urls: barredUrls } = report;

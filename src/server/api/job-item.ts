@@ -7,7 +7,7 @@ const JobState = Type.Enum(['queued', 'running', 'done', 'failed', 'cancelled'],
 
 export const JobItem = named('Job', {
   id: Type.String(),
-  kind: Type.String({ description: 'add, crawl, compact, verify, export, delete, rebuild.' }),
+  kind: Type.String({ description: 'add, crawl, compact, verify, export, delete, takedown, rebuild.' }),
   state: JobState,
   origin: Type.Enum(['api', 'command'], {
     description:

@@ -10,6 +10,7 @@ import { type ApiRoute, route } from './route.ts';
 import { searchRoutes } from './search-routes.ts';
 import { segmentRoutes } from './segment-routes.ts';
 import { streamRoutes } from './stream-routes.ts';
+import { takedownRoutes } from './takedown-routes.ts';
 import { type CommandSource, transferRoutes } from './transfer-routes.ts';
 
 export function apiRoutes(services: ApiServices, facts: ServerFacts, isCommand: CommandSource): ApiRoute[] {
@@ -20,6 +21,7 @@ export function apiRoutes(services: ApiServices, facts: ServerFacts, isCommand: 
     ...searchRoutes(search, indexing),
     ...segmentRoutes(archive),
     ...jobRoutes(services),
+    ...takedownRoutes(services),
     ...streamRoutes(archive, search, stopping),
     ...transferRoutes(services, isCommand),
     route({

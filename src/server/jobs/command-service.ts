@@ -65,9 +65,9 @@ export class CommandService {
   }
 
   async #runAsJob(start: CommandStart, connection: CommandConnection, kind: JobKind): Promise<number> {
-    // A deletion first shows a preview and asks. Other jobs must not wait for a person, so it becomes a job only when
-    // it starts to delete.
-    const asksFirst = kind.name === 'delete';
+    // A deletion or takedown first shows a preview and asks. Other jobs must not wait for a person, so it becomes a job
+    // only when it starts to delete.
+    const asksFirst = kind.name === 'delete' || kind.name === 'takedown';
     const lane = asksFirst ? undefined : (kind.lane ?? 'write');
     if (lane !== undefined && this.#jobs.isBusy(lane)) await connection.say('waiting for another job to end');
     return this.#runAtOnce(connection, async (controller) => {

@@ -28,7 +28,7 @@ export type JobContext = {
 };
 
 export type JobKind = {
-  /** add, crawl, compact, verify, export, delete, rebuild. */
+  /** add, crawl, compact, verify, export, delete, takedown, rebuild. */
   readonly name: string;
   readonly input: TSchema;
   /** Jobs of one lane run one after another. The default is `write`. (The archive orders its changes itself.) */

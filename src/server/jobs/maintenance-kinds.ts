@@ -1,9 +1,10 @@
-/** Jobs that maintain an archive: `compact`, `verify`, `delete`, `rebuild`. */
+/** Jobs that maintain an archive: `compact`, `verify`, `delete`, `takedown`, `rebuild`. */
 import { Type } from 'typebox';
 import type { Archive, Problem } from '../../archive/index.ts';
 import { databaseProblems } from '../../search/index.ts';
 import type { DeleteTickets } from '../delete-ticket.ts';
-import { closed, DeletionInput } from '../schema.ts';
+import { HttpProblem } from '../http/problem.ts';
+import { closed, countOf, DeletionInput, TakedownInput } from '../schema.ts';
 import { deletionOf } from '../selection-input.ts';
 import { defineJobKind, type JobKind, LISTED_MAX } from './job-kind.ts';
 
@@ -62,6 +63,21 @@ export function deleteKind(tickets: DeleteTickets): JobKind {
     },
   });
 }
+
+export const takedownKind: JobKind = defineJobKind({
+  name: 'takedown',
+  isCancellable: false,
+  input: closed({ ...TakedownInput.properties, captures: countOf('How many captures the preview showed.') }),
+  run: async ({ archive }, { captures, ...input }) => {
+    if ((await archive.previewTakedown(input)).captures === captures) return archive.takeDown(input);
+    throw new HttpProblem({
+      status: 409,
+      code: 'DELETE_UNSEEN',
+      message: 'the captures have changed since the preview',
+      advice: 'Request a preview with POST /api/takedowns/preview, check it, and send its number of captures.',
+    });
+  },
+});
 
 export const rebuildKind: JobKind = defineJobKind({
   name: 'rebuild',
