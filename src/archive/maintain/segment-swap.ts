@@ -16,6 +16,7 @@ import {
   compactionLease,
   type Followers,
   HeldLease,
+  LEASE_LIFE_MS,
   type PlacedFacts,
   pendingRemovals,
   pendingSwaps,
@@ -36,6 +37,9 @@ import { OddCounter, oddNote } from '../segment/odd-records.ts';
 import { oldNotesOf, readOldMoves, SWAP_NOTE } from '../segment/old-lineage.ts';
 import { appliedNote } from '../segment/tombstones.ts';
 import { recordsOf } from '../write/cataloguing.ts';
+
+/** How long other processes may go on reading a replaced segment (R1). */
+const SHARED_GRACE_MS = 3600 * 1000;
 
 /** Lists and begins a segment that replaces another one. What it replaces is sealed. */
 export async function beginReplacement(
@@ -135,7 +139,8 @@ async function withLease<Answer>(
   work: (held: HeldLease) => Promise<Answer>,
 ): Promise<Answer> {
   const { catalog, newId } = archive;
-  const held = await HeldLease.take(catalog, compactionLease(volume), `${hostname()}, ${newId()}`);
+  const lifeMs = catalog.isShared ? LEASE_LIFE_MS : undefined;
+  const held = await HeldLease.take(catalog, compactionLease(volume), `${hostname()}, ${newId()}`, { lifeMs });
   if (!held) throw new PinakesError('ARCHIVE_BUSY', { detail: `the volume ${volume} is being compacted` });
   try {
     return await work(held);
@@ -153,8 +158,8 @@ function swapsOf(archive: OpenedArchive, volume: string, { lease }: HeldLease): 
     volume,
     lease,
     clock,
-    // Readers are in this process, and read on in the replacement.
-    graceMs: 0,
+    // Readers in this process read on in the replacement.
+    graceMs: catalog.isShared ? SHARED_GRACE_MS : 0,
     async *read(segment, from, to) {
       if (from === 0) odd = new OddCounter();
       for await (const facts of placedRecords(archive, segment, from, to)) {
