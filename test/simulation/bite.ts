@@ -1,13 +1,14 @@
 /**
  * Whether the scenarios bite: for each rule of the protocol, takes the rule away and searches for the cheapest schedule
- * that breaks a promise. A rule that no scenario misses is either not needed or not tested.
+ * that breaks a promise. Rules that back each other up are taken away together. A rule that no scenario misses is
+ * either not needed or not tested.
  */
 import { type Exploration, explore } from './explorer.ts';
 import type { Scenario } from './scenario.ts';
-import { RULES, type RuleName } from './without.ts';
+import { RULES, type RuleName, type Without } from './without.ts';
 
 export type Bite = {
-  readonly rule: RuleName;
+  readonly rules: readonly RuleName[];
   /** Where the loss of the rule was found at the lowest cost. */
   readonly scenario: string | undefined;
   readonly exploration: Exploration | undefined;
@@ -25,7 +26,7 @@ const COST_STEP = 0.5;
 
 export async function bite(
   scenarios: readonly Scenario[],
-  rule: RuleName,
+  rules: readonly RuleName[],
   { costMax, limitMs }: BiteOptions,
 ): Promise<Bite> {
   let best: { scenario: string; exploration: Exploration; cost: number } | undefined;
@@ -33,15 +34,19 @@ export async function bite(
   for (const scenario of scenarios) {
     const cost = best ? Math.min(costMax, best.cost - COST_STEP) : costMax;
     if (cost < 0) break;
-    const exploration = await explore(scenario, { costMax: cost, limitMs, without: { [rule]: true } });
+    const exploration = await explore(scenario, { costMax: cost, limitMs, without: withoutRules(rules) });
     schedules += exploration.schedules;
     if (exploration.found) best = { scenario: scenario.name, exploration, cost: exploration.found.cost };
   }
-  return { rule, scenario: best?.scenario, exploration: best?.exploration, schedules };
+  return { rules, scenario: best?.scenario, exploration: best?.exploration, schedules };
 }
 
-export function describeBite({ rule, scenario, exploration, schedules }: Bite): string {
-  const removed = `without ${rule} (${RULES[rule]})`;
+export function withoutRules(rules: readonly RuleName[]): Without {
+  return Object.fromEntries(rules.map((rule) => [rule, true]));
+}
+
+export function describeBite({ rules, scenario, exploration, schedules }: Bite): string {
+  const removed = `without ${rules.map((rule) => `${rule} (${RULES[rule]})`).join(' and ')}`;
   const found = exploration?.found;
   if (!found) return `${removed}: NOT FOUND in ${schedules} schedules`;
   return `${removed}: cost ${found.cost} in "${scenario}" after ${exploration.schedules} schedules | ${found.breaches[0]}`;

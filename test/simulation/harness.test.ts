@@ -70,10 +70,10 @@ suite('The simulation', () => {
 
   test('tells how soon the loss of a rule is found', async () => {
     const options = { costMax: 1, limitMs: 10_000 };
-    const referents = await bite([faultyWriter, writersAndDeleter], 'referents', options);
+    const referents = await bite([faultyWriter, writersAndDeleter], ['referents'], options);
     assert.equal(referents.scenario, writersAndDeleter.name);
     assert.equal(referents.exploration?.found?.cost, 1);
-    const bars = await bite([writersAndDeleter], 'bars', options);
+    const bars = await bite([writersAndDeleter], ['bars'], options);
     assert.equal(bars.exploration, undefined, 'nothing is barred in this scenario');
     assert.ok(bars.schedules > 100);
   });

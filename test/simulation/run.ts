@@ -3,15 +3,15 @@
  *
  *     npm run simulate -- ledger [--scenario NAME] [--cost 1] [--seconds 60] [--seeds 1000] [--seed 1] [--trace]
  *     npm run simulate -- ledger --storms [--seeds 1000 | --seconds 3600] [--seed 1] [--trace]
- *     npm run simulate -- ledger --bite [--rule NAME]
+ *     npm run simulate -- ledger --bite [--rule NAME,NAME] [--scenario NAME]
  *
  * `--scenario` runs those whose name begins so. `--seconds` limits each scenario, `--seeds` is how many schedules are
  * chosen at random, from `--seed` on. `--storms` runs scenarios that seeds make up (storm.ts). `--trace` prints the
- * schedule that was found. `--bite` takes away the rules of the protocol, one by one, and prints how soon each loss is
- * found.
+ * schedule that was found. `--bite` takes away the rules of the protocol, one by one or those of `--rule` together, and
+ * prints how soon the loss is found. `--without NAME,NAME` takes rules away from any other run.
  */
 import { parseArgs } from 'node:util';
-import { bite, describeBite } from './bite.ts';
+import { bite, describeBite, withoutRules } from './bite.ts';
 import { type Exploration, explore, exploreSeed, type Found, replay } from './explorer.ts';
 import { prepare, type Scenario } from './scenario.ts';
 import { stormOf } from './storm.ts';
@@ -39,7 +39,8 @@ const scenarios = suite.filter(({ name }) => name.startsWith(values.scenario));
 const costMax = Number(values.cost);
 const limitMs = Number(values.seconds) * 1000;
 const isRule = (name: string): name is RuleName => Object.hasOwn(RULES, name);
-const without = values.without !== undefined && isRule(values.without) ? { [values.without]: true } : {};
+const rulesOf = (list: string | undefined) => (list ?? '').split(',').filter(isRule);
+const without = withoutRules(rulesOf(values.without));
 let failed = 0;
 
 async function printFound(scenario: Scenario, found: Found): Promise<void> {
@@ -96,9 +97,14 @@ async function runStorms(): Promise<void> {
 
 if (values.storms) await runStorms();
 else if (values.bite) {
-  const rules = Object.keys(RULES).filter(isRule);
-  for (const rule of rules.filter((name) => values.rule === undefined || values.rule === name))
-    console.log(describeBite(await bite(scenarios, rule, { costMax, limitMs })));
+  const given = rulesOf(values.rule);
+  const removed =
+    given.length > 0
+      ? [given]
+      : Object.keys(RULES)
+          .filter(isRule)
+          .map((rule) => [rule]);
+  for (const rules of removed) console.log(describeBite(await bite(scenarios, rules, { costMax, limitMs })));
 } else {
   for (const scenario of scenarios) await runScenario(scenario);
   if (Number(values.seeds) > 0) for (const scenario of scenarios) await runSeeds(scenario);

@@ -26,7 +26,7 @@ import type {
 } from '../../src/catalog/index.ts';
 import type { UrlKey } from '../../src/url/index.ts';
 import type { Process } from './scheduler.ts';
-import { weakened } from './without.ts';
+import { isRecheck, weakened } from './without.ts';
 import type { World } from './world.ts';
 
 const ANSWER_FAULTS = ['done, answer lost', 'not done, answer lost'] as const;
@@ -48,6 +48,7 @@ export class SimulatedCatalog implements SharedCatalog {
 
   async commit(group: CommitGroup): Promise<CommitOutcome> {
     await this.#process.pass(() => `commits ${describeGroup(group)}`);
+    if (this.#world.without.recheck && isRecheck(group)) return { kind: 'committed', lost: [], freed: 0 };
     return this.#changing(
       async () => this.#inner.commit(await this.#weakened(group)),
       ({ kind }) => kind === 'committed',
@@ -119,7 +120,7 @@ export class SimulatedCatalog implements SharedCatalog {
 
   leases = (): Promise<LeaseRow[]> => this.#asking('the leases', () => this.#inner.leases());
   incarnation = (): Promise<number> => this.#asking('the incarnation', () => this.#inner.incarnation());
-  isAdopting = (): Promise<boolean> => this.#asking('whether it is being adopted', () => this.#inner.isAdopting());
+  isAdopting = (): Promise<boolean> => this.#asking('whether it is being adopted', () => this.#isAdopting());
   view = (): Promise<SharedCatalogView & AsyncDisposable> => this.#asking('a view', () => this.#inner.view());
   bytes = (): Promise<number> => this.#asking('its size', () => this.#inner.bytes());
   segments = (): Promise<Segment[]> => this.#asking('the segments', () => this.#inner.segments());
@@ -207,6 +208,12 @@ export class SimulatedCatalog implements SharedCatalog {
     const { onlyFor, catalog } = this.#world;
     if (onlyFor !== undefined && onlyFor !== this.#process.name) throw unreachable('it is lost');
     return catalog;
+  }
+
+  async #isAdopting(): Promise<boolean> {
+    // Without the gate, only those that adopt know of it.
+    if (this.#world.without.gate && !/^(A\d?|Z|the .*)$/.test(this.#process.name)) return false;
+    return this.#inner.isAdopting();
   }
 
   async #weakened(group: CommitGroup): Promise<CommitGroup> {

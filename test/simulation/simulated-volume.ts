@@ -36,7 +36,8 @@ export class SimulatedVolume implements PartVolume {
 
   async put(name: string, bytes: readonly Uint8Array[]): Promise<void> {
     await this.#process.pass(() => `PUT ${name}`);
-    this.#put(name, Uint8Array.from(Buffer.concat(bytes)));
+    const { attempt } = this.#world.without;
+    this.#put(attempt ? name.replace(/-\d+\.part$/, '-1.part') : name, Uint8Array.from(Buffer.concat(bytes)));
   }
 
   async join(name: string, ranges: readonly ReadRange[]): Promise<void> {

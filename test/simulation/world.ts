@@ -93,7 +93,7 @@ export class World {
 
   /** Whether the last n commits can be lost. A durable commit of an embedded catalog cannot, nor any before it. */
   canGoBack(commits: number, isEmbedded: boolean): boolean {
-    if (this.history.length < commits) return false;
+    if (this.history.length < commits || this.onlyFor !== undefined) return false;
     return !(isEmbedded && this.history.slice(-commits).some(({ isDurable }) => isDurable));
   }
 
