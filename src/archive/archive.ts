@@ -3,10 +3,11 @@
  * files of this room's folders, which get an `OpenedArchive`.
  */
 import { stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { type Clock, type EpochMs, Exclusive, type IdSource, PinakesError } from '../base/index.ts';
 import type { Block, BlockKey, Capture, CaptureQuestion, CaptureRange, Segment, Totals } from '../catalog/index.ts';
-import { countersOf, type LedgerCounts } from '../ledger/index.ts';
+import { countersOf, endBegunIncarnation, type LedgerCounts } from '../ledger/index.ts';
 import { formatPageId, type PageId, typedUrl, type UrlKey } from '../url/index.ts';
 import { addInPlace } from './add/add-in-place.ts';
 import { addInputs } from './add/add-input.ts';
@@ -40,7 +41,7 @@ import {
 import { type Examination, examineOpened } from './maintain/doctor.ts';
 import { healArchive } from './maintain/heal.ts';
 import { type MigrateOptions, type MigrateReport, migrateVolume } from './maintain/migrate.ts';
-import { type RebuildOptions, rebuildCatalog } from './maintain/rebuild.ts';
+import { endRebuild, type RebuildOptions, rebuildCatalog } from './maintain/rebuild.ts';
 import {
   estimateRecompression,
   type RecompressOptions,
@@ -77,7 +78,7 @@ import type { RecordReader } from './read/record-access.ts';
 import type { CaptureSpan, Retrieved, RetrievedContent, RetrieveOptions } from './read/retrieve.ts';
 import { resolveLater } from './revisit/resolve-later.ts';
 import { type DeletedRecord, deletedRecords } from './segment/deleted-records.ts';
-import { forgetKeptPlaces, listUpgraded } from './segment/kept-places.ts';
+import { listUpgraded } from './segment/kept-places.ts';
 import { placeOldReplacements, withOldPlaces } from './segment/old-lineage.ts';
 import { createVolume, makeDirectory } from './segment/volume-set.ts';
 import type { Selection } from './selection.ts';
@@ -126,10 +127,11 @@ export async function openArchive(directory: string, options: ArchiveOptions): P
       opened.segmentRegistry.load(await withOldPlaces(opened.catalog, await opened.catalog.segments()));
       return archive;
     }
+    await endBegunIncarnation(opened.catalog, hostname());
     await healArchive(opened, { signal: options.signal, onProgress: options.onOpening });
     await resolveLater(opened);
     await placeOldReplacements(opened);
-    await forgetKeptPlaces(opened);
+    await endRebuild(opened);
     await listUpgraded(opened);
     return archive;
   } catch (error) {

@@ -19,6 +19,7 @@ export { PartStore } from './part-store.ts';
 export * from './record-facts.ts';
 export * from './recovery/adopt.ts';
 export { type AdoptingOptions, adoptContents, type BesideRecords } from './recovery/adopt-records.ts';
+export * from './recovery/begin-incarnation.ts';
 export * from './recovery/collect.ts';
 export * from './recovery/heal.ts';
 export * from './recovery/heal-plan.ts';

@@ -1,9 +1,11 @@
 /** Creates the catalog again from the segments and the tombstones beside them. */
+import { hostname } from 'node:os';
 import type { Finding } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
+import { beginIncarnation, refusalOf } from '../../ledger/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { resolveLater } from '../revisit/resolve-later.ts';
-import { forgetKeptPlaces, keptPlaces } from '../segment/kept-places.ts';
+import { forgetKeptPlaces, isRebuilding, keptPlaces } from '../segment/kept-places.ts';
 import { healArchive } from './heal.ts';
 
 export type RebuildOptions = {
@@ -23,7 +25,7 @@ export async function rebuildCatalog(archive: OpenedArchive, options: RebuildOpt
     const notes = { ...collections.notes(), ...(await keptPlaces(archive)) };
     segmentRegistry.beginRebuild();
     await catalog.clear();
-    await catalog.write({ putNotes: notes });
+    refusalOf(await catalog.commit({ putNotes: notes, durable: true }));
     await collections.load();
     segmentRegistry.reset();
     archive.segmentWriter.reset();
@@ -34,7 +36,16 @@ export async function rebuildCatalog(archive: OpenedArchive, options: RebuildOpt
     };
     await healArchive(archive, { ...options, onFinding });
     await resolveLater(archive);
-    await forgetKeptPlaces(archive);
+    await endRebuild(archive);
     segmentRegistry.endRebuild();
   });
+}
+
+/**
+ * Ends a rebuild, or the cataloguing after the catalog was lost, when everything is entered: the next incarnation
+ * begins (R2).
+ */
+export async function endRebuild(archive: OpenedArchive): Promise<void> {
+  if (await isRebuilding(archive)) await beginIncarnation(archive, hostname());
+  await forgetKeptPlaces(archive);
 }

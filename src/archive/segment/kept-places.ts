@@ -71,12 +71,17 @@ export async function placeOfFound(
   return { sequence, isListed: sequence !== undefined, ...(roots && { roots }) };
 }
 
+/** Whether a rebuild, or the cataloguing after the catalog was lost, is not complete. */
+export async function isRebuilding({ catalog }: Pick<OpenedArchive, 'catalog'>): Promise<boolean> {
+  return REBUILDING_NOTE in (await catalog.notes(REBUILDING_NOTE));
+}
+
 /** Whether all segments are being catalogued. */
 async function isMadeAgain({
   catalog,
   segmentRegistry,
 }: Pick<OpenedArchive, 'catalog' | 'segmentRegistry'>): Promise<boolean> {
-  if (REBUILDING_NOTE in (await catalog.notes(REBUILDING_NOTE))) return true;
+  if (await isRebuilding({ catalog })) return true;
   if (!segmentRegistry.isNew) return false;
   refusalOf(await catalog.commit({ putNotes: { [REBUILDING_NOTE]: 'yes' } }));
   return true;

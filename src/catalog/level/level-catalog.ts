@@ -172,7 +172,9 @@ export class LevelCatalog implements SharedCatalog, Catalog {
       await this.#apply(isDurable(group), capturesOfGroup(group), async (operations) => {
         const made = plan.make(operations);
         outcome = made.outcome;
-        return { ...made.state, newMimes: made.newMimes };
+        const counters = countersAfterNotes(state.counters, group.putNotes);
+        if (counters !== state.counters) operations.put(COUNTERS_KEY, countersRow(counters));
+        return { ...made.state, newMimes: made.newMimes, counters };
       });
       return outcome!;
     });
