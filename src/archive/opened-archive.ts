@@ -4,7 +4,6 @@
  *
  * Changes run one at a time, through `exclusive`. Reading does not wait for them.
  */
-import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, Exclusive, type Finding, type IdSource, PinakesError } from '../base/index.ts';
@@ -29,7 +28,7 @@ import {
 } from '../ledger/index.ts';
 import { Collections } from './collections.ts';
 import { ARCHIVE_VERSION, type Connector, readConnector, writeConnector } from './connector.ts';
-import { CATALOG_DIRECTORY } from './maintain/catalog-soundness.ts';
+import { CATALOG_DIRECTORY, hasCatalog } from './maintain/catalog-soundness.ts';
 import { type AnnouncedServer, assertTakable, lockedError, OwnerFile } from './owner.ts';
 import { RecordAccess } from './read/record-access.ts';
 import { Retrieval } from './read/retrieve.ts';
@@ -147,8 +146,8 @@ export class OpenedArchive {
     const connector = await readConnector(directory);
     await assertTakable(directory);
     const reserve = new Reserve(directory);
-    if (connector.version < ARCHIVE_VERSION && !existsSync(join(directory, CATALOG_DIRECTORY))) {
-      // Without its catalog there is nothing to read.
+    if (connector.version < ARCHIVE_VERSION && !hasCatalog(directory)) {
+      // There is nothing to read, and opening would make an empty catalog.
       throw new PinakesError('ARCHIVE_OLD', { where: directory, detail: 'its catalog is missing' });
     }
     const catalog = options.catalog ?? (await openCatalog(directory, reserve));

@@ -48,6 +48,7 @@ export {
   openLevelCatalog,
   removeLevelCatalog,
 } from './level/level-catalog.ts';
+export { isLevelCatalog } from './level/level-database.ts';
 export { checkDatabaseFiles } from './level/level-files.ts';
 export { LevelUpgrade, type LevelUpgradeOptions, UPGRADED_NOTE } from './level/level-upgrade.ts';
 export { MemoryCatalog } from './memory-catalog.ts';

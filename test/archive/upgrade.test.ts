@@ -205,6 +205,14 @@ test('an old archive without a catalog is upgraded, and its catalog is made from
   await assertDeletedStayAway(archive);
 });
 
+test('an old archive whose catalog was to be removed for a rebuild is upgraded, and its catalog made again', async (t) => {
+  const directory = await copied(t);
+  await writeFile(join(directory, 'catalog/DROPPED'), '');
+  await assert.rejects(openArchive(directory, trialOptions({ clock })), isOld);
+  assert.equal((await upgradeArchive(directory, { clock })).isCatalogLost, true);
+  assert.deepEqual(contents(await capturesOf(await opened(t, directory))), contents(OLD.captures));
+});
+
 test('an old archive with a damaged catalog is upgraded, and rebuilt by the command', async (t) => {
   const directory = await copied(t);
   await rm(join(directory, 'catalog/CURRENT'));

@@ -1,9 +1,14 @@
 /** Work on a catalog before the archive is opened: checking it for damage, and removing it. */
 import { join } from 'node:path';
-import { checkDatabaseFiles, removeLevelCatalog } from '../../catalog/index.ts';
+import { checkDatabaseFiles, isLevelCatalog, removeLevelCatalog } from '../../catalog/index.ts';
 import { readConnector } from '../connector.ts';
 
 export const CATALOG_DIRECTORY = 'catalog';
+
+/** Whether there is a catalog that can be opened and read: one that is missing or to be removed would be made anew. */
+export function hasCatalog(directory: string): boolean {
+  return isLevelCatalog(join(directory, CATALOG_DIRECTORY));
+}
 
 /** Whether the bytes of the catalog are undamaged. Reads all of them. */
 export async function isCatalogSound(directory: string): Promise<boolean> {

@@ -53,7 +53,8 @@ export async function upgradeArchive(directory: string, options: UpgradeOptions)
     const report: UpgradeReport = {
       version: connector.version,
       isNeeded: connector.version < ARCHIVE_VERSION || catalog?.isNeeded === true,
-      isCatalogLost: !catalog,
+      // The catalog may have been dropped for a rebuild. Then opening it made an empty one.
+      isCatalogLost: !catalog || (!catalog.isNeeded && catalog.captures === 0 && connector.version < ARCHIVE_VERSION),
       captures: catalog?.captures ?? 0,
       capturesDone: catalog?.done ?? 0,
       roomBytes: catalog?.roomBytes ?? 0,

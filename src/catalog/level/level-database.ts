@@ -181,6 +181,11 @@ export async function clearDatabase(database: Database, counters: Counters): Pro
   return state;
 }
 
+/** Whether the directory has a database that opening reads, and does not make or remove. */
+export function isLevelCatalog(directory: string): boolean {
+  return existsSync(join(directory, 'CURRENT')) && !existsSync(join(directory, DROPPED_NAME));
+}
+
 /** Marks the database as to be removed. The next opening removes it, also after a crash in between. */
 export async function markDropped(directory: string): Promise<void> {
   await writeFile(join(directory, DROPPED_NAME), '');
