@@ -190,9 +190,7 @@ export class ScanHub {
     return this.#bytesAway(link) < Number.POSITIVE_INFINITY;
   }
 
-  /**
-   * How many bytes the nearest client is behind the chunk. An answer that compaction has made wrong only costs a scan.
-   */
+  /** How many bytes the nearest client is behind the chunk. */
   #bytesAway({ format, place }: Link): number {
     let least = Number.POSITIVE_INFINITY;
     for (const { wanted, place: at } of this.#clients)
