@@ -63,7 +63,13 @@ async function healAll(machine: Machine, volume: VolumeKind): Promise<Segment[]>
   const store = storesOf(machine, volume).get(VOLUME);
   await listFound(machine, store);
   const rows = (await catalog.segments()).filter(({ state }) => state !== 'sealed').sort(byNameDeletionsLast);
-  const options = { ...healingOf(machine, volume), lease: undefined, keepsUnreferenced: true } as const;
+  // A record may be refused that was committed before the power cut, so what is after it may have been acknowledged.
+  const options = {
+    ...healingOf(machine, volume),
+    lease: undefined,
+    refusedAre: 'bury',
+    keepsUnreferenced: true,
+  } as const;
   for (const row of rows) {
     const plan = planHealing(row, await store.find(row.name), {
       hasParts: store.hasParts,

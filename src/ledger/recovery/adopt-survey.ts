@@ -8,6 +8,7 @@ import type { ObjectInfo } from '../../volume/index.ts';
 import { chainOf, type FoundPart, parsePartName } from '../part-name.ts';
 import { parseReplacedName, type ReplacedNotes, readReplacedNotes } from '../replaced-notes.ts';
 import { begunName, incarnationOfName, isSegmentName } from '../segment-name.ts';
+import { isMissing } from '../segment-reader.ts';
 import { readOrigin, type SegmentOriginRecord } from '../segment-records.ts';
 import { type SegmentStore, type SegmentStores, sealedBytes } from '../segment-store.ts';
 import { incarnationOf } from './incarnation.ts';
@@ -167,6 +168,13 @@ async function surveyed(
   const content = object
     ? sealedBytes(name, object.bytes)
     : ({ name, state: 'open', bytes: first?.bytes ?? 0, parts: first ? [first] : [] } as const);
-  const origin = row ? undefined : await readOrigin(store, content, content.bytes);
-  return { name, volume: store.volume, object, parts, origin };
+  const { volume } = store;
+  try {
+    const origin = row ? undefined : await readOrigin(store, content, content.bytes);
+    return { name, volume, object, parts, origin };
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    // An ended process that has sealed or replaced the segment has removed it since the volume was listed.
+    return { name, volume, object: undefined, parts: [], origin: undefined };
+  }
 }
