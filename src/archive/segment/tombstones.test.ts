@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { utf8 } from '../../base/index.ts';
-import { MemoryCatalog, type Segment } from '../../catalog/index.ts';
+import { type Segment, SharedMemoryCatalog } from '../../catalog/index.ts';
 import { openMemoryVolume, type Volume } from '../../volume/index.ts';
 import { appliedNote, TOMBSTONES_SUFFIX, Tombstones } from './tombstones.ts';
 import { VolumeSet } from './volume-set.ts';
@@ -19,8 +19,8 @@ const segment: Segment = {
 const NAME = segment.name + TOMBSTONES_SUFFIX;
 const block = { digest: Buffer.alloc(32, 7), overflow: 2 };
 
-function made(...volumes: Volume[]): { tombstones: Tombstones; catalog: MemoryCatalog } {
-  const catalog = new MemoryCatalog();
+function made(...volumes: Volume[]): { tombstones: Tombstones; catalog: SharedMemoryCatalog } {
+  const catalog = new SharedMemoryCatalog({ clock: () => 0 });
   const set = VolumeSet.of(
     volumes.map((volume) => ({
       setting: { name: volume.name, kind: 'directory', path: volume.name, writable: volume.writable },
@@ -56,7 +56,7 @@ test('lines that the catalog has not carried out are listed apart, and the next 
   const volume = openMemoryVolume('main');
   const { tombstones, catalog } = made(volume);
   const added = await tombstones.add(segment, [{ offset: 10, block }]);
-  await catalog.write({ putNotes: { [appliedNote('main', segment.name)]: String(added.after) } });
+  await catalog.commit({ putNotes: { [appliedNote('main', segment.name)]: String(added.after) } });
   await volume.append(NAME, added.after, [utf8('500 -\n')]);
   assert.deepEqual(await tombstones.listApplied(segment), [{ offset: 10, block }]);
   const unapplied = await tombstones.listUnapplied(volume, segment.name);

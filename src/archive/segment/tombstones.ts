@@ -1,7 +1,9 @@
 /**
- * Tombstones: the list of records that were deleted and are still in a segment. Tombstones are in a file beside the
- * segment, with `.tombstones` appended to its name, and are part of the truth: a rebuild must not bring back deleted
- * captures. When the volume of a segment cannot be written to, its tombstones go to another volume.
+ * Tombstones: how earlier versions listed the records that were deleted and are still in a segment. They are in a file
+ * beside the segment, with `.tombstones` appended to its name, and are part of the truth: a rebuild must not bring back
+ * what they deleted. Deletions are records of their own now (see deleter.ts), so only those that a compaction or a
+ * migration keeps are written again. When the volume of a segment cannot be written to, its tombstones go to another
+ * volume.
  *
  * ```
  *   <offset> SP <content> LF      one line a deleted record; appended and synced before the catalog forgets the capture
