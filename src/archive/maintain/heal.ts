@@ -14,7 +14,17 @@
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
-import { DELETION_FOLDER, type HealingOptions, healSegment, isUnswept, sweepContents } from '../../ledger/index.ts';
+import {
+  DELETION_FOLDER,
+  type HealingOptions,
+  healSegment,
+  isUnswept,
+  marksOf,
+  namedContent,
+  sealedBytes,
+  segmentRecords,
+  sweepContents,
+} from '../../ledger/index.ts';
 import type { ObjectInfo, Volume } from '../../volume/index.ts';
 import { readRecords } from '../../warc/index.ts';
 import { inSegment, isBadSector } from '../damage.ts';
@@ -325,13 +335,16 @@ async function isSound({ volume, object }: Found): Promise<boolean> {
 /** Removes a replacement that the catalog does not know, since the replaced segment has all of its records. */
 async function settleReplacement(
   archive: OpenedArchive,
-  { found: { volume, object }, replaced }: FoundReplacement,
+  { found, replaced }: FoundReplacement,
   isDouble: boolean,
 ): Promise<undefined> {
+  const { volume, object } = found;
   const old = await archive.segmentRegistry.byName(replaced.name);
   // If the replaced segment could not be read, a sealed replacement may be all that is left of it, although it contains
   // records that were deleted later.
-  if (!volume.writable || (object.sealed && !(old && (await isThere(archive, old))))) return;
+  if (!volume.writable) return;
+  const isNeeded = !old || !((await isThere(archive, old)) || (await isContained(archive, found, old)));
+  if (object.sealed && isNeeded) return;
   await volume.remove([object.name]);
   // If another object has this name, the tombstones belong to that object.
   if (!isDouble) await archive.tombstones.remove(object);
@@ -341,6 +354,32 @@ async function settleReplacement(
 async function isThere({ volumes }: OpenedArchive, { volume, name, bytes }: Segment): Promise<boolean> {
   const [object] = await volumes.get(volume).stat([name]);
   return object?.sealed === true && object.bytes >= bytes;
+}
+
+/**
+ * Whether the catalog has, or has deleted, each capture of a replacement. Such a replacement is void: it was made of an
+ * older state of the segment.
+ */
+async function isContained(
+  { catalog, collections, fingerprint, stores }: OpenedArchive,
+  { volume, object: { name, bytes } }: Found,
+  { collection }: Segment,
+): Promise<boolean> {
+  let isSound = true;
+  const onFinding = ({ level }: Finding) => {
+    if (level === 'error') isSound = false;
+  };
+  const records = segmentRecords(stores.get(volume.name), sealedBytes(name, bytes), 0, bytes, { onFinding });
+  const collectionName = await collections.name(collection);
+  for await (const { facts } of records) {
+    const { kind, time, urlKey, hash } = facts;
+    if (kind === undefined || time === undefined) continue;
+    const [found = []] = await catalog.findCaptures([{ urlKey, time, ofHash: hash }]);
+    if (found.some((capture) => capture.collection === collection)) continue;
+    const marks = marksOf({ kind, time, urlKey, hash, block: namedContent(facts, fingerprint) }, collectionName);
+    if (!(await catalog.findDeleted(marks)).includes(true)) return false;
+  }
+  return isSound;
 }
 
 /**
