@@ -151,11 +151,15 @@ test('an upgraded archive answers as before, takes changes, and keeps deleted ca
   assert.equal((await upgradeArchive(directory, { clock })).isNeeded, false);
 });
 
-/** Kills an upgrade after so many of its batches. False: it was finished before. */
-async function killUpgrade(directory: string, batches: number): Promise<boolean> {
-  const child = spawn(process.execPath, [CHILD, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
+/** Kills an upgrade after so many of its batches, sometimes within the next one. */
+async function killUpgrade(directory: string, batches: number, isWithin: boolean): Promise<boolean> {
+  const child = spawn(process.execPath, [CHILD, directory], { stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.on('error', () => {});
   let seen = 0;
-  for await (const _ of createInterface({ input: child.stdout })) if (++seen === batches) child.kill('SIGKILL');
+  for await (const _ of createInterface({ input: child.stdout })) {
+    if (++seen !== batches || isWithin) child.stdin.write('x');
+    if (seen === batches) child.kill('SIGKILL');
+  }
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   return child.signalCode === 'SIGKILL';
 }
@@ -170,7 +174,8 @@ test('an upgrade that was killed leaves an archive that is only read, and the ne
   await before.close();
   let done = 0;
   for (let kills = 0; kills < 3; kills++) {
-    assert.ok(await killUpgrade(directory, 1 + Math.floor(random() * 6)), 'the upgrade was not killed');
+    const isWithin = kills < 2 && random() < 0.5;
+    assert.ok(await killUpgrade(directory, 1 + Math.floor(random() * 3), isWithin), 'the upgrade was not killed');
     assert.equal((await readConnector(directory)).version, 2);
     const report: UpgradeReport = await upgradeArchive(directory, { clock, dryRun: true });
     assert.deepEqual([report.isNeeded, report.captures], [true, OLD.captures.length]);

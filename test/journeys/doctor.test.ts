@@ -111,6 +111,8 @@ test('deleted records wait for compaction, or for the snapshot that keeps them',
   assert.match(out, /^Nothing is wrong\.$/m);
   succeeded(pinakes(directory, 'compact'));
   assert.deepEqual(doctor(directory).advice, []);
+  const after = pinakes(directory, 'doctor').out;
+  assert.match(after, /^leases +none/m, 'the lease of a compaction that has ended is not shown');
 });
 
 test('bytes that an interrupted command left are shown, and not healed', async (t) => {

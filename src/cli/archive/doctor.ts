@@ -57,8 +57,10 @@ function ownerText({ owner }: Examination): string {
 function catalogRows(catalog: CatalogState): string[][] {
   const { incarnation, isAdopting, leases, openSegments, pending, surplusRecords } = catalog;
   const rows = [['incarnation', `${incarnation}${isAdopting ? ', adopting what is in the volumes' : ''}`]];
-  if (leases.length === 0) rows.push(['leases', 'none: one process at a time owns the archive']);
-  for (const lease of leases) rows.push(['lease', leaseText(lease)]);
+  // Of the leases that have ended, only those matter that left something. JSON has all of them.
+  const shown = leases.filter(({ name, isLiving }) => isLiving || openSegments.some(({ lease }) => lease === name));
+  if (shown.length === 0) rows.push(['leases', 'none: one process at a time owns the archive']);
+  for (const lease of shown) rows.push(['lease', leaseText(lease)]);
   if (openSegments.length === 0) rows.push(['open segments', 'none']);
   for (const segment of openSegments) rows.push(['open segment', segmentText(segment)]);
   for (const one of pending.slice(0, PENDING_SHOWN_MAX)) rows.push(['to be removed', pendingText(one)]);
