@@ -343,6 +343,9 @@ for (const times of [1, Infinity])
     for (const path of ['a', 'b', 'c', 'd'])
       await archive.store(page(`http://one.example/${path}`, NOON, contentOf(path)), { collection: 'one' });
     await archive.delete({ url: 'http://one.example/a' });
+    // A segment is sealed before it is replaced.
+    await archive.setVolumeWritable('main', false);
+    await archive.setVolumeWritable('main', true);
     await archive.close();
     const copy = join(await temporaryDirectory(t), 'copy');
     cpSync(archive.directory, copy, { recursive: true });
