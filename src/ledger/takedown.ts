@@ -16,8 +16,17 @@
  * segments to seal, and dead records to compact away. On a volume whose signed PUTs may arrive late, the caller also
  * waits until these have expired.
  */
-import { equal, toHex } from '../base/index.ts';
-import type { Bar, Capture, DeadRecord, Lease, Segment, SharedCatalog, SharedCatalogView } from '../catalog/index.ts';
+import { equal, PinakesError, toHex } from '../base/index.ts';
+import type {
+  Bar,
+  Capture,
+  CommitGroup,
+  DeadRecord,
+  Lease,
+  Segment,
+  SharedCatalog,
+  SharedCatalogView,
+} from '../catalog/index.ts';
 import { rangeOfKey } from '../catalog/index.ts';
 import { askAgain } from './ask-again.ts';
 import type { Deleter } from './delete.ts';
@@ -54,6 +63,8 @@ const POLL_MS = 1000;
 
 export async function takeDown(options: TakedownOptions, { id, bars }: TakedownRequest): Promise<TakedownReport> {
   const { catalog, deleter } = options;
+  // Asked for before anything is barred too: if this process dies, the proof still names these segments.
+  const asked = await askToSeal(options, id);
   let captures = 0;
   for (let isBarred = false; ; isBarred = true) {
     let found: readonly Capture[] = [];
@@ -65,7 +76,8 @@ export async function takeDown(options: TakedownOptions, { id, bars }: TakedownR
     captures += report.captures;
     if (isBarred && report.captures === 0) break;
   }
-  return { captures, unsealed: await sealOpen(options, id) };
+  for (const name of await askToSeal(options, id)) asked.add(name);
+  return { captures, unsealed: await sealed(options, [...asked]) };
 }
 
 /** Captures that the bars are about, at most so many. There is no index by content, so all are read. */
@@ -91,15 +103,20 @@ async function capturesUnder(
   return [...found.values()];
 }
 
-/** Asks for all segments to be sealed that are open now, and waits. Returns those that are not. */
-async function sealOpen(
+/** Asks for all segments to be sealed that are open now. Returns their names. */
+async function askToSeal({ catalog, lease }: TakedownOptions, id: string): Promise<Set<string>> {
+  const asked = new Set((await unsealedSegments(catalog)).map(({ name }) => name));
+  const putNotes = Object.fromEntries(Array.from(asked, (name) => [SEAL_NOTE + name, id]));
+  if (asked.size > 0) await changeNotes(catalog, { lease, putNotes });
+  return asked;
+}
+
+/** Waits until these segments are sealed. Returns those that are not. */
+async function sealed(
   { catalog, lease, seal, sleep, waitMs = WAIT_MS }: TakedownOptions,
-  id: string,
+  asked: readonly string[],
 ): Promise<string[]> {
-  const asked = (await unsealedSegments(catalog)).map(({ name }) => name);
   if (asked.length === 0) return [];
-  const putNotes = Object.fromEntries(asked.map((name) => [SEAL_NOTE + name, id]));
-  await askAgain(() => catalog.commit({ lease, putNotes }));
   let left = asked;
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
     await seal(left);
@@ -108,10 +125,17 @@ async function sealOpen(
     if (left.length === 0 || waitedMs >= waitMs) break;
     await sleep(POLL_MS);
   }
-  const sealed = asked.filter((name) => !left.includes(name));
-  const removeNotes = sealed.map((name) => SEAL_NOTE + name);
-  if (sealed.length > 0) await askAgain(() => catalog.commit({ lease, removeNotes }));
-  return left;
+  const removeNotes = asked.filter((name) => !left.includes(name)).map((name) => SEAL_NOTE + name);
+  if (removeNotes.length > 0) await changeNotes(catalog, { lease, removeNotes });
+  return [...left];
+}
+
+async function changeNotes(
+  catalog: SharedCatalog,
+  group: Pick<CommitGroup, 'lease' | 'putNotes' | 'removeNotes'>,
+): Promise<void> {
+  const { kind } = await askAgain(() => catalog.commit(group));
+  if (kind === 'fenced') throw new PinakesError('LEASE_LOST', { detail: 'not all segments are asked to be sealed' });
 }
 
 /** Segments that captures may be in and that are not sealed. Even an empty one may have parts that were put. */

@@ -121,6 +121,23 @@ suite('A takedown', () => {
     assert.deepEqual(await segmentsToSeal(archive.catalog, [name]), [name]);
   });
 
+  test('names the segments to seal even if its process ends as soon as the bars are in', async () => {
+    const archive = new SmallArchive();
+    const writer = await archive.writer('W');
+    await storeGroups(archive.machine('W'), writer, [[c('a')]]);
+    const { name } = writer.openSegments()[0]!.segment;
+    const { catalog } = archive;
+    const commit = catalog.commit.bind(catalog);
+    catalog.commit = async (group: CommitGroup) => {
+      const outcome = await commit(group);
+      if (group.bars?.length) throw new Error('the process ends');
+      return outcome;
+    };
+    await assert.rejects(run(archive, [contentBar('x')], nothing), /the process ends/);
+    const proof = await proveTakedown(catalog, [contentBar('x')]);
+    assert.deepEqual([proof.captures, proof.unsealed], [0, [name]]);
+  });
+
   test('is proved when no capture, no open segment and no dead record has the bytes', async () => {
     const archive = new SmallArchive();
     const name = await archive.sealed('W', [c('a'), c('y', 'y')]);
