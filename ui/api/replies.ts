@@ -419,7 +419,7 @@ export type JobProgress = {
 
 export type Job = {
   readonly id: string;
-  /** add, crawl, compact, verify, export, delete, rebuild. */
+  /** add, crawl, compact, verify, export, delete, takedown, rebuild. */
   readonly kind: string;
   readonly state: JobState;
   /** `command`: started on the command line. Its input is the command, and only the command line repeats it. */
@@ -440,6 +440,34 @@ export type Job = {
   readonly error?: Fault;
   /** The last lines. Only with the token. */
   readonly log?: readonly string[];
+};
+
+/** Selects the captures to delete: those that match every given field. */
+export type Deletion = {
+  readonly collection?: string;
+  readonly url?: string;
+  /** URLs that begin with this text; *.example.org for a domain and its subdomains. */
+  readonly prefix?: string;
+  /** A content key. Alone, it gives back one reference: it selects the newest capture that was stored without a URL. */
+  readonly key?: string;
+  /**
+   * For example 2024, 2024-03-01, 20240301100000 or 2024-03-01T10:00:00Z. The end of a range is the end of that year,
+   * month, day or second.
+   */
+  readonly from?: string;
+  /**
+   * For example 2024, 2024-03-01, 20240301100000 or 2024-03-01T10:00:00Z. The end of a range is the end of that year,
+   * month, day or second.
+   */
+  readonly to?: string;
+  /** A media type: text/html, or image/* for all images. */
+  readonly mime?: string;
+  /** An HTTP status: 404, or "4xx" for 400 to 499. Separate several with commas. */
+  readonly status?: number | string;
+  /** With a key alone: every capture of the content. */
+  readonly all?: boolean;
+  /** The id of one capture. */
+  readonly capture?: string;
 };
 
 /** Selects the captures that match every given field. */
@@ -486,4 +514,30 @@ export type PreviewedDelete = {
   readonly preview: DeletePreview;
   /** Proves that this preview was shown. Valid for an hour, unless the selected captures change. */
   readonly token: string;
+};
+
+export type Takedowns = {
+  /** SHA-256 of the contents, in hexadecimal. */
+  readonly contents: readonly string[];
+  /** The keys of the URLs. */
+  readonly urls: readonly string[];
+  /** Captures of what is barred. There are none, unless a takedown was interrupted. */
+  readonly captures: number;
+  /** Segments that may have the bytes and still grow. */
+  readonly unsealed: readonly string[];
+  /** Segments that have the bytes until they are compacted. */
+  readonly uncompacted: readonly string[];
+  /** Whether no segment has bytes of what is barred. */
+  readonly isGone: boolean;
+};
+
+export type TakedownPreview = {
+  /** Captures that would be deleted. */
+  readonly captures: number;
+  /** Contents that would be barred. */
+  readonly contents: number;
+  /** URLs that would be barred. */
+  readonly urls: number;
+  /** URLs of some of the captures. */
+  readonly examples: readonly string[];
 };
