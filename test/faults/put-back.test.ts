@@ -4,7 +4,7 @@
  * never removed.
  */
 import assert from 'node:assert/strict';
-import { cp, mkdir, readdir, readFile, rename, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Archive, createArchive, dropCatalog, openArchive } from '../../src/archive/index.ts';
@@ -148,6 +148,15 @@ test('a finished replacement counts even when the replaced segment is damaged', 
 test('a finished replacement is swapped in when the catalog is lost', async (t) => {
   const { directory } = await interruptExchange(t);
   await assertHolds(directory, ['1', '2']);
+});
+
+test('R1: a finished replacement whose swap is not noted does not count, and the replaced segment stays', async (t) => {
+  const { directory, folder, old } = await interruptExchange(t);
+  const later = (await readdir(folder)).find((name) => name.endsWith('.warc.gz') && name !== old)!;
+  await rm(join(directory, 'volumes/main/_pinakes/replaced'), { recursive: true });
+  await assertHolds(directory, ['1', '2']);
+  const left = await readdir(folder);
+  assert.ok(left.includes(old) && !left.includes(later), left.join(' '));
 });
 
 test('a compacted segment and later deletions are used instead of an unfinished copy of the segment', async (t) => {

@@ -21,6 +21,7 @@ import {
   isUnswept,
   marksOf,
   namedContent,
+  readReplacedNotes,
   sealedBytes,
   segmentRecords,
   sweepContents,
@@ -308,6 +309,10 @@ async function removeStale(
     const tombstoneBytes = await archive.tombstones.bytes(replaced.name);
     // More was deleted after the replacement was written, so the replacement is void.
     if (tombstoneBytes > replaced.tombstoneBytes) continue;
+    // A sealed segment is complete, and counts unless its swap was noted (R1). What an unfinished compaction wrote may
+    // refer to contents that are gone.
+    const isComplete = olds.some(({ object }) => object.sealed);
+    if (replaced.isNotedWhenSwapped && isComplete && !(await isNoted(archive, later, replaced))) continue;
     const canGo = olds.every(({ volume }) => volume.writable);
     if (canGo && (await reportingErrors(archive, whereIs(later), () => isSound(later))))
       for (const old of olds) stale.add(old);
@@ -318,6 +323,12 @@ async function removeStale(
     await archive.tombstones.remove(old.object);
   }
   return { stale, apart };
+}
+
+/** Whether a volume has a note that the swap of this replacement was made. */
+async function isNoted({ stores }: OpenedArchive, { object }: Found, { name }: ReplacedSegment): Promise<boolean> {
+  const notes = await readReplacedNotes(stores, ({ old }) => old === name);
+  return notes.of(name)?.by === object.name;
 }
 
 /** Whether every byte of a segment can be read as records. */

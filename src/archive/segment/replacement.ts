@@ -15,7 +15,12 @@ const TOMBSTONE_BYTES = 'pinakes-replaces-tombstones';
 const WARCINFO_BYTES_MAX = 64 * 1024;
 
 /** The segment that a replacement replaces. */
-export type ReplacedSegment = { readonly name: string; readonly tombstoneBytes: number };
+export type ReplacedSegment = {
+  readonly name: string;
+  readonly tombstoneBytes: number;
+  /** Whether its swap is noted in the volume (R1). Replacements by earlier versions had no such notes. */
+  readonly isNotedWhenSwapped: boolean;
+};
 
 export function tombstonesField(tombstoneBytes: number): Field {
   return { name: TOMBSTONE_BYTES, value: String(tombstoneBytes) };
@@ -26,7 +31,9 @@ export function parseReplaced(warcinfo: Uint8Array): ReplacedSegment | undefined
   const text = fromUtf8(warcinfo);
   const field = (name: string) => new RegExp(`^${name}:\\s*(\\S+)\\s*$`, 'im').exec(text)?.[1];
   const name = field(REPLACES);
-  return name === undefined ? undefined : { name, tombstoneBytes: Number(field(TOMBSTONE_BYTES) ?? 0) };
+  if (name === undefined) return undefined;
+  const isNotedWhenSwapped = parseOrigin(text).sequence !== undefined;
+  return { name, tombstoneBytes: Number(field(TOMBSTONE_BYTES) ?? 0), isNotedWhenSwapped };
 }
 
 /** Which segment an object replaces, from its warcinfo record. */
