@@ -95,7 +95,8 @@ for (const side of ['main', 'second'] as const) {
         await assertWhole(healed, context);
         await healed.migrate('main', 'second');
         await assertWhole(healed, context);
-        assert.deepEqual([...disks.main.objects.keys()], [], context);
+        const left = [...disks.main.objects.keys()].filter((name) => !name.startsWith('_pinakes/'));
+        assert.deepEqual(left, [], context);
         await healed.close();
       }
       assert.ok(fired >= 2, `only ${fired} operations failed`);

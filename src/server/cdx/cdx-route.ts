@@ -143,7 +143,7 @@ export class CdxRoute {
       });
     }
     const collection = cdxEndpoint(path)?.collection;
-    this.#requireCollection(collection);
+    await this.#requireCollection(collection);
     const answer = await acceptCdxLines(this.#archive, request, {
       collection,
       skipsBadLines: parameters.get('badLines') === 'skip',
