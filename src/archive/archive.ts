@@ -1,6 +1,7 @@
 /**
  * The archive as other rooms see it: one method for each thing that can be done with it. The work itself is in the
- * files of this room's folders, which get an `OpenedArchive`.
+ * files of this room's folders, which get an `OpenedArchive`. What few commands need is loaded when it is used, so that
+ * a command on a small content starts as fast as it can.
  */
 import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -9,8 +10,6 @@ import { type Clock, type EpochMs, Exclusive, type IdSource, PinakesError } from
 import type { Block, BlockKey, Capture, CaptureQuestion, CaptureRange, Segment, Totals } from '../catalog/index.ts';
 import { countersOf, endBegunIncarnation, type LedgerCounts } from '../ledger/index.ts';
 import { formatPageId, type PageId, typedUrl, type UrlKey } from '../url/index.ts';
-import { addInPlace } from './add/add-in-place.ts';
-import { addInputs } from './add/add-input.ts';
 import type { AddOptions, AddReport } from './add/add-report.ts';
 import { findCaptureById } from './capture-id.ts';
 import { type AskedFacts, askedQuery, type CaptureQuery, parseCaptureQuery, type QueryNames } from './capture-query.ts';
@@ -27,38 +26,19 @@ import {
 } from './connector.ts';
 import { parseContentKey } from './content-key.ts';
 import { type CdxjExportOptions, exportCdxj } from './export/export-cdxj.ts';
-import { exportParquet, type ParquetExportOptions, type ParquetExportReport } from './export/export-parquet.ts';
-import { exportWacz, type WaczExportReport } from './export/export-wacz.ts';
-import { exportWarc, type WarcExportOptions, type WarcExportReport } from './export/export-warc.ts';
-import { type CompactOptions, type CompactReport, compactArchive } from './maintain/compact.ts';
-import {
-  type DeleteOptions,
-  type DeletePreview,
-  type DeleteReport,
-  deleteCaptures,
-  previewDelete,
-} from './maintain/delete.ts';
+import type { ParquetExportOptions, ParquetExportReport } from './export/export-parquet.ts';
+import type { WaczExportReport } from './export/export-wacz.ts';
+import type { WarcExportOptions, WarcExportReport } from './export/export-warc.ts';
+import type { CompactOptions, CompactReport } from './maintain/compact.ts';
+import type { DeleteOptions, DeletePreview, DeleteReport } from './maintain/delete.ts';
 import { type Examination, examineOpened } from './maintain/doctor.ts';
 import { healArchive } from './maintain/heal.ts';
-import { type MigrateOptions, type MigrateReport, migrateVolume } from './maintain/migrate.ts';
+import type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
 import { endRebuild, type RebuildOptions, rebuildCatalog } from './maintain/rebuild.ts';
-import {
-  estimateRecompression,
-  type RecompressOptions,
-  type RecompressReport,
-  recompressArchive,
-} from './maintain/recompress.ts';
-import { type ReleaseOptions, referenceOf, releaseContent } from './maintain/release.ts';
+import type { RecompressOptions, RecompressReport } from './maintain/recompress.ts';
+import type { ReleaseOptions } from './maintain/release.ts';
 import { type StayingSegments, stayingSegments } from './maintain/staying-segments.ts';
-import {
-  carryOutTakedown,
-  listTakedowns,
-  previewTakedown,
-  type TakedownInput,
-  type TakedownPreview,
-  type TakedownReport,
-  type Takedowns,
-} from './maintain/takedown.ts';
+import type { TakedownInput, TakedownPreview, TakedownReport, Takedowns } from './maintain/takedown.ts';
 import {
   type AddVolumeOptions,
   addVolume,
@@ -82,14 +62,14 @@ import { listUpgraded } from './segment/kept-places.ts';
 import { placeOldReplacements, withOldPlaces } from './segment/old-lineage.ts';
 import { createVolume, makeDirectory } from './segment/volume-set.ts';
 import type { Selection } from './selection.ts';
-import { type ArchiveStats, archiveStats, type StatsOptions } from './stats.ts';
+import type { ArchiveStats, StatsOptions } from './stats.ts';
 import type { NamedSnapshot } from './stream/named-snapshots.ts';
 import { PageIndex } from './stream/page-index.ts';
 import type { HubQuery, ScanHub } from './stream/scan-hub.ts';
 import { RecordStream, type StreamQuery } from './stream/stream.ts';
 import { type LineExtension, type StreamPiece, streamJson, streamWarc } from './stream/stream-output.ts';
 import { Subscriber, type SubscriberOptions } from './stream/subscriber.ts';
-import { type VerifyOptions, type VerifyReport, verifyArchive } from './verify/verify.ts';
+import type { VerifyOptions, VerifyReport } from './verify/verify.ts';
 import { type Stored, type StoreInput, type StoreOptions, StoreQueue } from './write/store.ts';
 
 export type InitOptions = { readonly name?: string; readonly policies?: Partial<Policies> };
@@ -219,8 +199,11 @@ export class Archive implements CaptureReader {
     await this.keepRoom();
     const files = await withoutOwnFiles(archive, wanted);
     const report = options.inPlace
-      ? await this.#compactions.run(async () => addInPlace(archive, await linkedVolume(archive), files, options))
-      : await addInputs(archive, files, options);
+      ? await this.#compactions.run(async () => {
+          const { addInPlace } = await import('./add/add-in-place.ts');
+          return addInPlace(archive, await linkedVolume(archive), files, options);
+        })
+      : await (await import('./add/add-input.ts')).addInputs(archive, files, options);
     const resolved = await archive.exclusive(() => resolveLater(archive));
     const filesOwn = wanted.length - files.length;
     return { ...report, filesOwn, unresolved: Math.max(0, report.unresolved - resolved) };
@@ -243,11 +226,13 @@ export class Archive implements CaptureReader {
 
   /** Counts what a deletion would remove, from the current captures or from those of the view `seen`. */
   async previewDelete(selection: Selection, options: DeleteOptions = {}): Promise<DeletePreview> {
+    const { previewDelete } = await import('./maintain/delete.ts');
     await using view = options.seen ? undefined : await this.view();
     return await previewDelete(this.scratch, selection, options.seen ?? view!, options);
   }
 
-  delete(selection: Selection, options: DeleteOptions = {}): Promise<DeleteReport> {
+  async delete(selection: Selection, options: DeleteOptions = {}): Promise<DeleteReport> {
+    const { deleteCaptures } = await import('./maintain/delete.ts');
     return this.#opened.freeing(() => deleteCaptures(this.#opened, selection, options));
   }
 
@@ -255,28 +240,33 @@ export class Archive implements CaptureReader {
    * The capture that `release` would delete. Throws CONTENT_HAS_URLS when only captures of URLs have the content, and
    * lists them.
    */
-  referenceOf(key: string): Promise<Capture> {
+  async referenceOf(key: string): Promise<Capture> {
+    const { referenceOf } = await import('./maintain/release.ts');
     return referenceOf(this.#opened.catalog, parseContentKey(key));
   }
 
   /** Gives back one reference of a content: deletes the newest capture of it that was stored without a URL. */
-  release(key: string, options: ReleaseOptions = {}): Promise<DeleteReport> {
+  async release(key: string, options: ReleaseOptions = {}): Promise<DeleteReport> {
+    const { releaseContent } = await import('./maintain/release.ts');
     return this.#opened.freeing(() => releaseContent(this.#opened, parseContentKey(key), options));
   }
 
   /** What a takedown would bar and delete. */
   async previewTakedown(input: TakedownInput): Promise<TakedownPreview> {
+    const { previewTakedown } = await import('./maintain/takedown.ts');
     await using view = await this.view();
     return await previewTakedown(view, input);
   }
 
   /** Bars contents and URLs for good, and deletes their captures. The next compaction removes the bytes. */
-  takeDown(input: TakedownInput): Promise<TakedownReport> {
+  async takeDown(input: TakedownInput): Promise<TakedownReport> {
+    const { carryOutTakedown } = await import('./maintain/takedown.ts');
     return this.#opened.freeing(() => carryOutTakedown(this.#opened, input));
   }
 
   /** What is barred, and where bytes of it may still be. */
-  takedowns(): Promise<Takedowns> {
+  async takedowns(): Promise<Takedowns> {
+    const { listTakedowns } = await import('./maintain/takedown.ts');
     return listTakedowns(this.#opened);
   }
 
@@ -285,7 +275,8 @@ export class Archive implements CaptureReader {
     return stayingSegments(this.#opened);
   }
 
-  compact(options: CompactOptions = {}): Promise<CompactReport> {
+  async compact(options: CompactOptions = {}): Promise<CompactReport> {
+    const { compactArchive } = await import('./maintain/compact.ts');
     return this.#compactions.run(() => this.#opened.freeing(() => compactArchive(this.#opened, options)));
   }
 
@@ -293,7 +284,8 @@ export class Archive implements CaptureReader {
    * Writes segments anew as `.warc.zst`, each with a dictionary of its own. Open segments are sealed first. With
    * `dryRun`, the result is estimated from samples.
    */
-  recompress(options: RecompressOptions & { readonly dryRun?: boolean } = {}): Promise<RecompressReport> {
+  async recompress(options: RecompressOptions & { readonly dryRun?: boolean } = {}): Promise<RecompressReport> {
+    const { estimateRecompression, recompressArchive } = await import('./maintain/recompress.ts');
     if (options.dryRun) return estimateRecompression(this.#opened, options);
     return this.#compactions.run(() => this.#opened.freeing(() => recompressArchive(this.#opened, options)));
   }
@@ -390,7 +382,8 @@ export class Archive implements CaptureReader {
   }
 
   /** Looks for problems in segments and catalog. Each problem is passed to `onProblem` when it is found. */
-  verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+  async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    const { verifyArchive } = await import('./verify/verify.ts');
     return verifyArchive(this.#opened, options);
   }
 
@@ -425,7 +418,8 @@ export class Archive implements CaptureReader {
   }
 
   /** Moves all segments of a volume to another one. With `dryRun`, only reports what would be moved. */
-  migrate(from: string, to: string, options: MigrateOptions = {}): Promise<MigrateReport> {
+  async migrate(from: string, to: string, options: MigrateOptions = {}): Promise<MigrateReport> {
+    const { migrateVolume } = await import('./maintain/migrate.ts');
     return this.#compactions.run(() => this.#opened.freeing(() => migrateVolume(this.#opened, from, to, options)));
   }
 
@@ -466,11 +460,13 @@ export class Archive implements CaptureReader {
     return this.#opened.snapshots.remove(name);
   }
 
-  exportWarc(selection: Selection, path: string, options: WarcExportOptions): Promise<WarcExportReport> {
+  async exportWarc(selection: Selection, path: string, options: WarcExportOptions): Promise<WarcExportReport> {
+    const { exportWarc } = await import('./export/export-warc.ts');
     return exportWarc(this.#opened, selection, path, options);
   }
 
-  exportWacz(selection: Selection, path: string, options: WarcExportOptions): Promise<WaczExportReport> {
+  async exportWacz(selection: Selection, path: string, options: WarcExportOptions): Promise<WaczExportReport> {
+    const { exportWacz } = await import('./export/export-wacz.ts');
     return exportWacz(this.#opened, selection, path, options);
   }
 
@@ -483,11 +479,17 @@ export class Archive implements CaptureReader {
     return exportCdxj(this.#opened, selection, format, options);
   }
 
-  exportParquet(selection: Selection, path: string, options: ParquetExportOptions = {}): Promise<ParquetExportReport> {
+  async exportParquet(
+    selection: Selection,
+    path: string,
+    options: ParquetExportOptions = {},
+  ): Promise<ParquetExportReport> {
+    const { exportParquet } = await import('./export/export-parquet.ts');
     return exportParquet(this.#opened, selection, path, options);
   }
 
-  stats(options: StatsOptions = {}): Promise<ArchiveStats> {
+  async stats(options: StatsOptions = {}): Promise<ArchiveStats> {
+    const { archiveStats } = await import('./stats.ts');
     return archiveStats(this.#opened, options);
   }
 
