@@ -175,7 +175,7 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
   }
 
   async listSegment(segment: NewSegment, lease?: Lease): Promise<Segment | undefined> {
-    if (lease && !this.isLiving(lease)) return undefined;
+    if (lease && !this.#isLiving(lease)) return undefined;
     const { segments } = this.contents;
     const known = [...segments.values()].find(({ name }) => name === segment.name);
     if (known) return isSameLease(known.lease, lease) ? known : undefined;
@@ -221,13 +221,13 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
   }
 
   async renewLease(lease: Lease, lifeMs: number): Promise<boolean> {
-    if (!this.isLiving(lease)) return false;
+    if (!this.#isLiving(lease)) return false;
     this.contents.leases.get(lease.name)!.expires = this.#clock() + lifeMs;
     return true;
   }
 
   async endLease(lease: Lease): Promise<void> {
-    if (this.isLiving(lease)) this.contents.leases.get(lease.name)!.expires = Number.NEGATIVE_INFINITY;
+    if (this.#isLiving(lease)) this.contents.leases.get(lease.name)!.expires = Number.NEGATIVE_INFINITY;
   }
 
   async leases(): Promise<LeaseRow[]> {
@@ -253,7 +253,7 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
   }
 
   async endAdoption(lease: Lease): Promise<boolean> {
-    if (!this.isLiving(lease)) return false;
+    if (!this.#isLiving(lease)) return false;
     this.contents.isAdopting = false;
     this.contents.batches++;
     return true;
@@ -285,7 +285,7 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
   /** The first check that fails, in the order of CommitGroup. */
   #refusalOf(group: CommitGroup): CommitOutcome | undefined {
     const { lease, id, segments = [], referents = [], deletions = [], blocks = [], captures = [] } = group;
-    if (lease && !this.isLiving(lease)) return { kind: 'fenced', why: 'lease' };
+    if (lease && !this.#isLiving(lease)) return { kind: 'fenced', why: 'lease' };
     if (id !== undefined && segments.some(({ number }) => this.contents.segments.get(number)?.lastCommit === id))
       return { kind: 'committed', lost: [], freed: 0 };
     if (this.contents.isAdopting && isDestructive(group) && lease?.name !== ADOPTION_LEASE)
@@ -333,7 +333,7 @@ export class SharedMemoryCatalog extends SharedMemoryView implements SharedCatal
     );
   }
 
-  protected isLiving({ name, epoch, incarnation }: Lease): boolean {
+  #isLiving({ name, epoch, incarnation }: Lease): boolean {
     const held = this.contents.leases.get(name);
     return incarnation === this.contents.incarnation && held?.epoch === epoch && this.#isUnexpired(held);
   }

@@ -4,11 +4,13 @@
  * either not needed or not tested.
  */
 import { type Exploration, explore } from './explorer.ts';
+import { MUTATIONS } from './mutations.ts';
 import type { Scenario } from './scenario.ts';
-import { RULES, type RuleName, type Without } from './without.ts';
+import { RULES, type Without } from './without.ts';
 
 export type Bite = {
-  readonly rules: readonly RuleName[];
+  /** Of without.ts, and of mutations.ts, which the process began with. */
+  readonly rules: readonly string[];
   /** Where the loss of the rule was found at the lowest cost. */
   readonly scenario: string | undefined;
   readonly exploration: Exploration | undefined;
@@ -26,7 +28,7 @@ const COST_STEP = 0.5;
 
 export async function bite(
   scenarios: readonly Scenario[],
-  rules: readonly RuleName[],
+  rules: readonly string[],
   { costMax, limitMs }: BiteOptions,
 ): Promise<Bite> {
   let best: { scenario: string; exploration: Exploration; cost: number } | undefined;
@@ -41,12 +43,20 @@ export async function bite(
   return { rules, scenario: best?.scenario, exploration: best?.exploration, schedules };
 }
 
-export function withoutRules(rules: readonly RuleName[]): Without {
-  return Object.fromEntries(rules.map((rule) => [rule, true]));
+/** Those of the rules that are taken away from outside of the code. */
+export function withoutRules(rules: readonly string[]): Without {
+  return Object.fromEntries(rules.filter((rule) => Object.hasOwn(RULES, rule)).map((rule) => [rule, true]));
+}
+
+/** What is taken away under this name. Undefined: there is no such name. */
+export function saysOf(name: string): string | undefined {
+  const mutation = Object.hasOwn(MUTATIONS, name) ? MUTATIONS[name] : undefined;
+  if (mutation) return `${mutation.rule} ${mutation.says}`;
+  return Object.entries(RULES).find(([rule]) => rule === name)?.[1];
 }
 
 export function describeBite({ rules, scenario, exploration, schedules }: Bite): string {
-  const removed = `without ${rules.map((rule) => `${rule} (${RULES[rule]})`).join(' and ')}`;
+  const removed = `without ${rules.map((rule) => `${rule} (${saysOf(rule)})`).join(' and ')}`;
   const found = exploration?.found;
   if (!found) return `${removed}: NOT FOUND in ${schedules} schedules`;
   return `${removed}: cost ${found.cost} in "${scenario}" after ${exploration.schedules} schedules | ${found.breaches[0]}`;

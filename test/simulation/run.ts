@@ -7,16 +7,17 @@
  *
  * `--scenario` runs those whose name begins so. `--seconds` limits each scenario, `--seeds` is how many schedules are
  * chosen at random, from `--seed` on. `--storms` runs scenarios that seeds make up (storm.ts). `--trace` prints the
- * schedule that was found. `--bite` takes away the rules of the protocol, one by one or those of `--rule` together, and
- * prints how soon the loss is found. `--without NAME,NAME` takes rules away from any other run.
+ * schedule that was found. `--bite` takes away the rules of without.ts, one by one, or those of `--rule` together, and
+ * prints how soon the loss is found. `--without NAME,NAME` takes rules away from any other run. Names of mutations.ts
+ * need `--import ./test/simulation/mutate.ts`, as `npm run simulate` has it.
  */
 import { parseArgs } from 'node:util';
-import { bite, describeBite, withoutRules } from './bite.ts';
+import { bite, describeBite, saysOf, withoutRules } from './bite.ts';
 import { type Exploration, explore, exploreSeed, type Found, replay } from './explorer.ts';
 import { prepare, type Scenario } from './scenario.ts';
 import { stormOf } from './storm.ts';
 import { SUITES } from './suites.ts';
-import { RULES, type RuleName } from './without.ts';
+import { RULES } from './without.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -38,8 +39,9 @@ if (!suite) throw new Error(`the first argument is one of ${Object.keys(SUITES).
 const scenarios = suite.filter(({ name }) => name.startsWith(values.scenario));
 const costMax = Number(values.cost);
 const limitMs = Number(values.seconds) * 1000;
-const isRule = (name: string): name is RuleName => Object.hasOwn(RULES, name);
-const rulesOf = (list: string | undefined) => (list ?? '').split(',').filter(isRule);
+const rulesOf = (list: string | undefined) => (list ? list.split(',') : []);
+for (const name of [...rulesOf(values.rule), ...rulesOf(values.without)])
+  if (!saysOf(name)) throw new Error(`${name} is not in without.ts, nor in mutations.ts`);
 const without = withoutRules(rulesOf(values.without));
 let failed = 0;
 
@@ -98,12 +100,7 @@ async function runStorms(): Promise<void> {
 if (values.storms) await runStorms();
 else if (values.bite) {
   const given = rulesOf(values.rule);
-  const removed =
-    given.length > 0
-      ? [given]
-      : Object.keys(RULES)
-          .filter(isRule)
-          .map((rule) => [rule]);
+  const removed = given.length > 0 ? [given] : Object.keys(RULES).map((rule) => [rule]);
   for (const rules of removed) console.log(describeBite(await bite(scenarios, rules, { costMax, limitMs })));
 } else {
   for (const scenario of scenarios) await runScenario(scenario);

@@ -7,7 +7,6 @@ import { RUNS_NOTE } from '../../src/ledger/index.ts';
 
 export const RULES = {
   attempt: 'P2 other bytes at an offset get another name',
-  lease: 'C1 a commit checks the lease',
   length: 'C2 a commit checks the state and the length of the segment',
   referents: 'C3 a commit checks the contents that revisits refer to',
   id: 'C4 a commit that is asked again gives the first outcome',

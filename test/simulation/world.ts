@@ -27,13 +27,6 @@ export type WorldOptions = {
   readonly without?: Without;
 };
 
-/** A catalog that lets a writer commit whose lease has ended. */
-class UnfencedCatalog extends SharedMemoryCatalog {
-  protected override isLiving(): boolean {
-    return true;
-  }
-}
-
 export class World {
   readonly catalog: SharedMemoryCatalog;
   readonly bucket: MemoryBucket;
@@ -64,7 +57,7 @@ export class World {
     this.without = without;
     this.now = copied?.now ?? START;
     const options = { clock: () => this.now, ...(copied && { state: copied.catalog.save() }) };
-    this.catalog = without.lease ? new UnfencedCatalog(options) : new SharedMemoryCatalog(options);
+    this.catalog = new SharedMemoryCatalog(options);
     this.bucket = new Map(copied?.bucket);
     this.disk = copyOfDisk(copied?.disk);
     this.book = new Book(copied?.book);
