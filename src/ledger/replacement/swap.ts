@@ -126,13 +126,15 @@ export class Swaps {
   async discard({ number, name, volume }: Segment): Promise<void> {
     const { stores, onRemoved } = this.#options;
     const store = stores.get(volume);
+    const dropRow = () =>
+      this.#commit({ segments: [{ number, from: { state: 'open', bytes: 0, volume }, to: undefined }] });
+    // The next holder of the lease may have swapped it in by now. The collector removes what a crash leaves here.
+    if (store.hasParts) await dropRow();
     const { object, parts } = await store.find(name);
-    // Without a row, the object would be a file of the archivist's.
     await store.remove([...(object ? [name] : []), ...parts.map((part) => part.name)]);
     await onRemoved?.(name);
-    await this.#commit({
-      segments: [{ number, from: { state: 'open', bytes: 0, volume }, to: undefined }],
-    });
+    // On a volume with real append, an object without a row would be a file of the archivist's.
+    if (!store.hasParts) await dropRow();
   }
 
   /** Removes the objects of replaced segments whose grace is over. Returns how many are left. */
