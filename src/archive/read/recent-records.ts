@@ -15,28 +15,32 @@ const RECORD_BYTES_MAX = 128 * 1024;
 const OVERHEAD_BYTES = 1024;
 
 export class RecentRecords {
-  /** The records by their place. */
+  /** The records by the number of their segment here and their offset. */
   readonly #records: LruCache<string, WholeRecord>;
+  /** Numbers of segments by name, since a short key takes less time. */
+  readonly #numbers = new Map<string, number>();
 
   constructor(bytesMax = BYTES_MAX) {
     this.#records = new LruCache(bytesMax, bytesOf);
   }
 
   get(segmentName: string, offset: number): WholeRecord | undefined {
-    return this.#records.get(keyOf(segmentName, offset));
+    return this.#records.get(this.#keyOf(segmentName, offset));
   }
 
   keep(segmentName: string, offset: number, record: WholeRecord): void {
-    if (bytesOf(record) <= RECORD_BYTES_MAX) this.#records.keep(keyOf(segmentName, offset), record);
+    if (bytesOf(record) <= RECORD_BYTES_MAX) this.#records.keep(this.#keyOf(segmentName, offset), record);
   }
 
   forget(): void {
     this.#records.clear();
   }
-}
 
-function keyOf(segmentName: string, offset: number): string {
-  return `${offset} ${segmentName}`;
+  #keyOf(segmentName: string, offset: number): string {
+    const number = this.#numbers.get(segmentName) ?? this.#numbers.size;
+    this.#numbers.set(segmentName, number);
+    return `${number}:${offset}`;
+  }
 }
 
 function bytesOf({ blockBytes }: WholeRecord): number {
