@@ -54,7 +54,8 @@ async function deliver(machine: Machine, volume: VolumeKind): Promise<void> {
       continue;
     }
     const step = await deliverNext(machine, volume, bounds, cursor);
-    if (step === 'again') {
+    // Asked again after the step: if the catalog went back meanwhile, records are missing that the volume has.
+    if (step === 'again' || (await catalog.isAdopting())) {
       tried++;
       continue;
     }
