@@ -13,7 +13,12 @@ import type { BlockKey } from '../catalog/index.ts';
 export type ContentKey = string;
 
 export function formatContentKey(volume: string, block: BlockKey): ContentKey {
-  return `${volume}:sha256:${toHex(block.digest)}${block.overflow > 0 ? `~${block.overflow}` : ''}`;
+  return `${volume}:${formatContent(block)}`;
+}
+
+/** The key without the volume. */
+export function formatContent({ digest, overflow }: BlockKey): ContentKey {
+  return `sha256:${toHex(digest)}${overflow > 0 ? `~${overflow}` : ''}`;
 }
 
 /** The block that a key names. The volume may be left out. */

@@ -112,8 +112,7 @@ export class Reserve {
 
   /** Infinite if the file system does not report its free space: a full disk then shows only when a write fails. */
   async #freeBytes(): Promise<number> {
-    const told = await statfs(this.#directory).catch(() => undefined);
-    return told && told.blocks > 0 ? told.bavail * told.bsize : Number.POSITIVE_INFINITY;
+    return (await freeBytesAt(this.#directory)) ?? Number.POSITIVE_INFINITY;
   }
 
   async #growTo(bytes: number): Promise<void> {
@@ -128,4 +127,10 @@ export class Reserve {
     const detail = missingBytes > 0 ? `${Math.ceil(missingBytes / MIB)} MiB more have to be free` : '';
     return new PinakesError('ARCHIVE_FULL', { where: this.#directory, detail });
   }
+}
+
+/** The room on the disk of a directory. Undefined if the file system does not report it. */
+export async function freeBytesAt(directory: string): Promise<number | undefined> {
+  const space = await statfs(directory).catch(() => undefined);
+  return space && space.blocks > 0 ? space.bavail * space.bsize : undefined;
 }

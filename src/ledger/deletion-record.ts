@@ -15,7 +15,7 @@
  * back if it were passed over: also one of a later version, and one with a field that this version does not know.
  */
 import { assert, type EpochMs, formatDigest, fromUtf8, parseDigest, parseW3cDate, utf8 } from '../base/index.ts';
-import type { Bar, Mark } from '../catalog/index.ts';
+import type { Bar, Mark, Segment } from '../catalog/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import type { NewRecord, RecordHead } from '../warc/index.ts';
 import { MARK_BYTES } from './mark.ts';
@@ -24,6 +24,10 @@ import { parseBounds, type SnapshotBounds } from './snapshot-bounds.ts';
 export const DELETION_URI = 'urn:pinakes:deletion';
 /** The folder of the segments with deletion records. */
 export const DELETION_FOLDER = '_deletions/';
+
+export function isDeletionSegment({ name }: Pick<Segment, 'name'>): boolean {
+  return name.startsWith(DELETION_FOLDER);
+}
 
 /** A commit deletes at most so many captures. A revisit has two marks. */
 export const DELETED_AT_ONCE_MAX = 2000;

@@ -18,8 +18,8 @@ import {
 } from '../warc/index.ts';
 import {
   DELETION_BYTES_MAX,
-  DELETION_FOLDER,
   isDeletionRecord,
+  isDeletionSegment,
   type ParsedDeletion,
   parseDeletion,
 } from './deletion-record.ts';
@@ -88,28 +88,18 @@ async function readWhole(
   name: string,
   onFinding: SegmentReading['onFinding'],
 ): Promise<SegmentRecord | undefined> {
-  const { head } = record;
-  const isChecked = !record.isCompressed || record.hasChecksum;
-  const scanner = new BlockScanner(head, isChecked ? { payload: ['sha256'] } : verdictScanOptions(head, ['sha256']));
   const kept = keptKind(record, name);
   const keptMax = kept === undefined ? 0 : KEPT_BYTES_MAX[kept];
   const block: Uint8Array[] = [];
   let blockBytes = 0;
-  for await (const piece of record.body()) {
-    scanner.push(piece);
+  const onPiece = (piece: Uint8Array) => {
     blockBytes += piece.length;
     if (blockBytes <= keptMax) block.push(Uint8Array.from(piece));
-  }
-  const { tail } = record;
-  const scanned = scanner.end();
-  // A damaged content is entered under the digest of its damaged bytes, so nothing would show the damage later.
-  if (!isChecked && onFinding)
-    for (const code of digestMismatches(head, scanned, tail?.isComplete ?? false))
-      onFinding(warcFinding(code, name, head.offset));
-  if (!tail?.isComplete || tail.length === undefined) return undefined;
-  const payloadDigests = scanned.payloadDigests.filter(({ algorithm }) => algorithm === 'sha256');
-  const { length } = tail;
-  const facts = Object.assign(factsOfRecord(head, { ...scanned, payloadDigests }, length, true), { length });
+  };
+  const { facts: read, isComplete } = await readFacts(record, name, onFinding, onPiece);
+  const { length } = read;
+  if (!isComplete || length === undefined) return undefined;
+  const facts = Object.assign(read, { length });
   const whole = blockBytes <= keptMax ? Buffer.concat(block) : undefined;
   switch (kept) {
     case 'deletion':
@@ -123,12 +113,35 @@ async function readWhole(
   }
 }
 
+/** Reads a record to its end. `onPiece` gets its block. */
+export async function readFacts(
+  record: ReadingRecord,
+  name: string,
+  onFinding: SegmentReading['onFinding'],
+  onPiece?: (piece: Uint8Array) => void,
+): Promise<{ readonly facts: RecordFacts; readonly isComplete: boolean }> {
+  const { head } = record;
+  const isChecked = !record.isCompressed || record.hasChecksum;
+  const scanner = new BlockScanner(head, isChecked ? { payload: ['sha256'] } : verdictScanOptions(head, ['sha256']));
+  for await (const piece of record.body()) {
+    scanner.push(piece);
+    onPiece?.(piece);
+  }
+  const scanned = scanner.end();
+  const isComplete = record.tail?.isComplete ?? false;
+  // A damaged content is entered under the digest of its damaged bytes, so nothing would show the damage later.
+  if (!isChecked && onFinding)
+    for (const code of digestMismatches(head, scanned, isComplete)) onFinding(warcFinding(code, name, head.offset));
+  const payloadDigests = scanned.payloadDigests.filter(({ algorithm }) => algorithm === 'sha256');
+  return { facts: factsOfRecord(head, { ...scanned, payloadDigests }, record.tail?.length, isComplete), isComplete };
+}
+
 /** The blocks that are kept: those of the few kinds of records that the archive writes for itself. */
 const KEPT_BYTES_MAX = { deletion: DELETION_BYTES_MAX, runs: RUNS_BYTES_MAX, origin: WARCINFO_BYTES_MAX };
 
 function keptKind({ head }: ReadingRecord, name: string): keyof typeof KEPT_BYTES_MAX | undefined {
   // A file of others deletes nothing.
-  if (isDeletionRecord(head)) return name.startsWith(DELETION_FOLDER) ? 'deletion' : undefined;
+  if (isDeletionRecord(head)) return isDeletionSegment({ name }) ? 'deletion' : undefined;
   if (isRunsRecord(head)) return 'runs';
   return head.type === 'warcinfo' ? 'origin' : undefined;
 }

@@ -30,7 +30,7 @@ import type {
 import { rangeOfKey } from '../catalog/index.ts';
 import { askAgain } from './ask-again.ts';
 import type { Deleter } from './delete.ts';
-import { DELETED_AT_ONCE_MAX, DELETION_FOLDER } from './deletion-record.ts';
+import { DELETED_AT_ONCE_MAX, isDeletionSegment } from './deletion-record.ts';
 
 export const SEAL_NOTE = 'seal:';
 
@@ -80,7 +80,7 @@ export async function takeDown(options: TakedownOptions, { id, bars }: TakedownR
   return { captures, unsealed: await sealed(options, [...asked]) };
 }
 
-/** Captures that the bars are about, at most so many. There is no index by content, so all are read. */
+/** Captures that the bars apply to, at most `limit`. Captures are not indexed by content, so all of them are read. */
 async function capturesUnder(
   catalog: Pick<SharedCatalogView, 'captures'>,
   bars: readonly Bar[],
@@ -141,7 +141,7 @@ async function changeNotes(
 /** Segments that captures may be in and that are not sealed. Even an empty one may have parts that were put. */
 async function unsealedSegments(catalog: Pick<SharedCatalogView, 'segments'>): Promise<Segment[]> {
   const segments = await catalog.segments();
-  return segments.filter(({ state, name }) => state !== 'sealed' && !name.startsWith(DELETION_FOLDER));
+  return segments.filter((segment) => segment.state !== 'sealed' && !isDeletionSegment(segment));
 }
 
 /** Which of these segments a takedown wants sealed. For a writer, when it renews its lease. */

@@ -16,6 +16,7 @@ import {
   argvOf,
   endSentence,
   jobTitle,
+  PREVIEWED_KINDS,
   recordOf,
   reportFacts,
   reportSentences,
@@ -162,7 +163,7 @@ function JobActions({ job }: { job: Job }) {
   const hasUpload = 'upload' in recordOf(job.input);
   // The server deletes the file of every other job that has ended.
   const keepsUpload = hasUpload && job.error?.code === 'JOB_INTERRUPTED' && !isRemoved;
-  const canRepeat = job.origin !== 'command' && job.kind !== 'delete' && (!hasUpload || keepsUpload);
+  const canRepeat = job.origin !== 'command' && !PREVIEWED_KINDS.includes(job.kind) && (!hasUpload || keepsUpload);
   return (
     <div class="job-actions">
       {isUnderWay(job) && (

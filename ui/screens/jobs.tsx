@@ -7,7 +7,7 @@ import { useTitle } from '../app/navigation.ts';
 import { counted } from '../app/wording.ts';
 import { JobForm } from '../components/jobs/job-form.tsx';
 import { JobList } from '../components/jobs/job-list.tsx';
-import { kindTitle } from '../components/jobs/job-report.ts';
+import { kindTitle, PREVIEWED_KINDS } from '../components/jobs/job-report.ts';
 import { UploadForm } from '../components/jobs/upload-form.tsx';
 import { Note, Waiting } from '../components/notice.tsx';
 import { TokenGate, useHasToken } from '../components/token-gate.tsx';
@@ -20,9 +20,6 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   rebuild: 'Make a damaged catalog (the list of all captures) again from the WARC files.',
   verify: 'Read all files and check them for damage.',
 };
-
-/** Deleting has its own screen, because it begins with a preview. */
-const OTHER_SCREEN_KINDS = ['delete'];
 
 /** `start`: the kind of job whose form is open. */
 export function JobsScreen({ start }: { start?: string | undefined }) {
@@ -77,7 +74,7 @@ function Starting({ start }: { start: string | undefined }) {
     opened.current?.scrollIntoView({ block: 'start' });
     opened.current?.querySelector('button')?.focus({ preventScroll: true });
   }, [isKnown, start]);
-  const kinds = (info?.jobKinds ?? []).filter((kind) => !OTHER_SCREEN_KINDS.includes(kind)).sort(byUse);
+  const kinds = (info?.jobKinds ?? []).filter((kind) => !PREVIEWED_KINDS.includes(kind)).sort(byUse);
   return (
     <>
       <UploadForm />

@@ -11,8 +11,9 @@ import { sortLines } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { CaptureReader } from '../read/capture-reader.ts';
 import { blockId, parseBlockId } from '../revisit/catalog-draft.ts';
+import { refreshSegments } from '../segment/listed-segment.ts';
 import { type Selection, selectCaptures } from '../selection.ts';
-import { deleterOf, refreshSegments } from './deleter.ts';
+import { deleterOf } from './deleter.ts';
 import { finishSwaps } from './segment-swap.ts';
 
 export type DeletePreview = {

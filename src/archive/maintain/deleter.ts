@@ -1,5 +1,5 @@
 /** The ledger's deleter for an archive that this process owns. It appends with the writer of the archive. */
-import type { Capture, Segment } from '../../catalog/index.ts';
+import type { Capture } from '../../catalog/index.ts';
 import { type BesidesDeletion, Deleter, type SegmentKind, UNSWEPT_NOTE } from '../../ledger/index.ts';
 import { DELETIONS } from '../collections.ts';
 import { countedDeletions } from '../deletion-count.ts';
@@ -47,15 +47,4 @@ export async function besidesDeletion(
     removeNotes: unresolved.map(({ place }) => unresolvedNote(place)),
     keepsUnreferenced,
   };
-}
-
-/** Reads the rows of segments again, in which the catalog has counted dead records. */
-export async function refreshSegments(
-  { catalog, segmentRegistry }: Pick<OpenedArchive, 'catalog' | 'segmentRegistry'>,
-  numbers: Iterable<Segment['number']>,
-): Promise<void> {
-  for (const number of numbers) {
-    const row = await catalog.segment(number);
-    if (row) segmentRegistry.put(row);
-  }
 }

@@ -45,7 +45,7 @@ test('nothing is said about an archive that is well', () => {
   assert.deepEqual(adviceOn(WELL), []);
 });
 
-test('an archive of an earlier version is no problem, and is upgraded to be changed', () => {
+test('for an archive of an earlier version there is a hint to upgrade it, and no problem', () => {
   const [hint, ...others] = advice({ isOld: true });
   assert.deepEqual([hint?.level, others], ['hint', []]);
   assert.match(hint!.advice, /pinakes upgrade/);

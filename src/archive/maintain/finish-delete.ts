@@ -12,8 +12,9 @@ import { urlKey } from '../../url/index.ts';
 import type { Volume } from '../../volume/index.ts';
 import { isBadSector } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
+import { refreshSegments } from '../segment/listed-segment.ts';
 import { APPLIED_NOTE, appliedNote, TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
-import { besidesDeletion, refreshSegments } from './deleter.ts';
+import { besidesDeletion } from './deleter.ts';
 
 export async function finishDeletions(archive: OpenedArchive): Promise<void> {
   const applied = await archive.catalog.notes(APPLIED_NOTE);

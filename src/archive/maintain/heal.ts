@@ -15,9 +15,9 @@
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import {
-  DELETION_FOLDER,
   type HealingOptions,
   healSegment,
+  isDeletionSegment,
   isUnswept,
   marksOf,
   namedContent,
@@ -37,7 +37,6 @@ import { countOdd, OddCounter } from '../segment/odd-records.ts';
 import { type ReplacedSegment, readReplaced } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
 import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
-import { refreshSegments } from './deleter.ts';
 import { finishDeletions } from './finish-delete.ts';
 import { finishSwaps, isUnfinishedReplacement } from './segment-swap.ts';
 
@@ -101,7 +100,7 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
     names.set(healed.name, healed);
     options.onProgress?.(healed);
   };
-  await healAll(found.filter(({ object }) => !isDeletions(object)));
+  await healAll(found.filter(({ object }) => !isDeletionSegment(object)));
   await resolveLater(archive);
   // A replacement is settled before a replacement of that replacement.
   const byName = new Map(replacements.map((one) => [one.found.object.name, one]));
@@ -113,7 +112,7 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
     await reportingErrors(archive, whereIs(one.found), () => settleReplacement(archive, one, isDouble));
   }
   // Deletions come last: everything that they are about is in the catalog.
-  await healAll(found.filter(({ object }) => isDeletions(object)));
+  await healAll(found.filter(({ object }) => isDeletionSegment(object)));
   await finishDeletions(archive);
   // Missing volumes and unread segments may contain captures of contents that nothing else refers to.
   if (archive.volumes.failures().length === 0 && archive.segmentRegistry.unread.size === 0)
@@ -133,11 +132,6 @@ async function dropEmptyRows(archive: OpenedArchive): Promise<void> {
 function depth(replacements: ReadonlyMap<string, FoundReplacement>, name: string): number {
   const one = replacements.get(name);
   return one && one.replaced.name !== name ? 1 + depth(replacements, one.replaced.name) : 0;
-}
-
-/** Whether a segment has records of deletions. */
-function isDeletions({ name }: { readonly name: string }): boolean {
-  return name.startsWith(DELETION_FOLDER);
 }
 
 type Found = { readonly volume: Volume; readonly object: ObjectInfo };
@@ -436,11 +430,8 @@ async function healUnequal(
   if (!row || healed.kind === 'lost') throw new PinakesError('LEASE_LOST', { where: segment.name });
   if (healed.kind === 'damaged') return undefined;
   archive.segmentRegistry.put(row);
-  if (isDeletions(row))
-    await refreshSegments(
-      archive,
-      (await archive.catalog.segments()).map(({ number }) => number),
-    );
+  // Dead records were counted in any of them.
+  if (isDeletionSegment(row)) for (const one of await archive.catalog.segments()) archive.segmentRegistry.put(one);
   if (row.state === 'open' && volume.writable) await resumeSegment(archive, row);
   return row;
 }
@@ -480,7 +471,7 @@ async function healingOf(
     keepsUnreferenced: true,
     beside: async (row) => ({
       dead: await tombstones.read(row),
-      isOfOthers: !isOwn && !isDeletions(segment),
+      isOfOthers: !isOwn && !isDeletionSegment(segment),
       notesOf: async (records) => {
         const odd = new OddCounter(await countOdd(catalog, row.number));
         for (const facts of records) odd.add(facts);

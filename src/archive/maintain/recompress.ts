@@ -8,7 +8,7 @@
  * meanwhile. After an interruption at any moment, either the old segment is used or the new one.
  */
 import type { Segment } from '../../catalog/index.ts';
-import { DELETION_FOLDER } from '../../ledger/index.ts';
+import { isDeletionSegment } from '../../ledger/index.ts';
 import { type Coding, dictionaryFor, MemberEncoder, readRecords } from '../../warc/index.ts';
 import { isBadSector } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -106,7 +106,7 @@ async function eachSegment(
 async function segmentsToPack({ segmentRegistry, volumes }: OpenedArchive): Promise<Segment[]> {
   const writable = new Set(volumes.writable().map(({ name }) => name));
   return (await segmentRegistry.all()).filter(
-    ({ volume, name }) => writable.has(volume) && /\.warc(\.gz)?$/i.test(name) && !name.startsWith(DELETION_FOLDER),
+    (segment) => writable.has(segment.volume) && /\.warc(\.gz)?$/i.test(segment.name) && !isDeletionSegment(segment),
   );
 }
 

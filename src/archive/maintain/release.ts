@@ -11,12 +11,13 @@ import { type BlockKey, type Capture, rangeOfKey } from '../../catalog/index.ts'
 import { addressOfContent, chooseReference } from '../../ledger/index.ts';
 import { urlKey } from '../../url/index.ts';
 import { captureId } from '../capture-id.ts';
+import { formatContent } from '../content-key.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { CaptureReader } from '../read/capture-reader.ts';
-import { blockId } from '../revisit/catalog-draft.ts';
+import { refreshSegments } from '../segment/listed-segment.ts';
 import { selectCaptures } from '../selection.ts';
 import type { DeleteReport } from './delete.ts';
-import { deleterOf, refreshSegments } from './deleter.ts';
+import { deleterOf } from './deleter.ts';
 import { finishSwaps } from './segment-swap.ts';
 
 /** How many captures an error names. */
@@ -39,10 +40,10 @@ export async function referenceOf(reader: CaptureReader, key: BlockKey): Promise
     captures.push(...page.slice(0, LISTED_MAX + 1 - captures.length));
     if (captures.length > LISTED_MAX) break;
   }
-  if (captures.length === 0) throw new PinakesError('CONTENT_MISSING', { where: blockId(key) });
+  if (captures.length === 0) throw new PinakesError('CONTENT_MISSING', { where: formatContent(key) });
   const listed = captures.slice(0, LISTED_MAX).map((capture) => `${captureId(capture)} of ${capture.url}`);
   if (captures.length > LISTED_MAX) listed.push('and more');
-  throw new PinakesError('CONTENT_HAS_URLS', { where: blockId(key), detail: listed.join(', ') });
+  throw new PinakesError('CONTENT_HAS_URLS', { where: formatContent(key), detail: listed.join(', ') });
 }
 
 export function releaseContent(

@@ -2,9 +2,9 @@
  * Replaces segments as ledger/replacement/swap.ts describes, with what the archive knows besides: its registry, notes
  * about places, files of tombstones of older archives.
  *
- * The lock of an embedded catalog is what makes this process the only one that replaces segments. The compaction lease
- * is taken for each step all the same: rows under it are told apart from those of writers, and what a killed process
- * left under it is not entered by healing.
+ * Under an embedded catalog, its lock already makes this process the only one that replaces segments. Each step takes
+ * the compaction lease too, which marks the rows of replacements. So healing does not enter a replacement that a killed
+ * process left.
  *
  * An older program noted a swap differently (old-lineage.ts). The swap that it left is given the notes of the ledger,
  * and finished.
@@ -25,18 +25,20 @@ import {
   ReplacementWriter,
   RUNS_NOTE,
   Runs,
+  readFacts,
   refusalOf,
   type SegmentKind,
   SWAPPING_NOTE,
   Swaps,
 } from '../../ledger/index.ts';
-import type { Field } from '../../warc/index.ts';
+import { type Field, readRecords } from '../../warc/index.ts';
+import { inSegment } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { formatClues, unresolvedNote, unresolvedNotesOf } from '../revisit/revisit-clues.ts';
+import { refreshSegments } from '../segment/listed-segment.ts';
 import { OddCounter, oddNote } from '../segment/odd-records.ts';
 import { oldNotesOf, readOldMoves, SWAP_NOTE } from '../segment/old-lineage.ts';
 import { appliedNote } from '../segment/tombstones.ts';
-import { recordsOf } from '../write/cataloguing.ts';
 
 /** How long other processes may go on reading a replaced segment (R1). */
 const SHARED_GRACE_MS = 3600 * 1000;
@@ -71,7 +73,7 @@ export async function swapIn(archive: OpenedArchive, replacement: Replacement): 
       segmentRegistry.put({ ...row, state: 'sealed', bytes, records, roots: runs.roots });
       const swapped = await swaps.swap(replacement);
       assert(swapped, 'nothing that the plan relied on has changed');
-      await refresh(archive, [row, old]);
+      await refreshSegments(archive, [row.number, old.number]);
     } catch (error) {
       await giveUp(archive, swaps, row, old).catch(() => {});
       throw error;
@@ -86,7 +88,7 @@ export async function swapIn(archive: OpenedArchive, replacement: Replacement): 
 /** After a failure: a swap that began is finished before the next change, and any other replacement is discarded. */
 async function giveUp(archive: OpenedArchive, swaps: Swaps, row: Segment, old: Segment): Promise<void> {
   if ((await archive.catalog.segment(row.number))?.state === 'open') await swaps.discard(row).catch(() => {});
-  await refresh(archive, [row, old]);
+  await refreshSegments(archive, [row.number, old.number]);
 }
 
 /** Removes a replacement that is not swapped in. */
@@ -192,14 +194,26 @@ const followers: Followers = async (moves) => {
   };
 };
 
+/** Every record that a swap moves, with the damaged ones. */
 async function* placedRecords(
   archive: OpenedArchive,
   segment: Segment,
   from: number,
   to: number,
 ): AsyncGenerator<PlacedFacts> {
-  const onFinding = (finding: Finding) => archive.report(finding);
-  for await (const facts of recordsOf(archive, segment, from, to, { onFinding })) {
+  const { access, volumes } = archive;
+  const isOwn = await access.isOwn(segment);
+  const dictionary = await access.dictionaryOf(segment.number);
+  const onFinding = (finding: Finding) => archive.report(inSegment(finding, isOwn));
+  const records = readRecords(volumes.get(segment.volume).stream(segment.name, from, to), {
+    name: segment.name,
+    offset: from,
+    inputBytes: to - from,
+    dictionary: dictionary && Buffer.from(dictionary),
+    onFinding,
+  });
+  for await (const record of records) {
+    const { facts } = await readFacts(record, segment.name, onFinding);
     assert(facts.length !== undefined, 'every record of a replacement has a member of its own');
     yield facts as PlacedFacts;
   }
@@ -214,15 +228,6 @@ async function enterTombstones({ catalog, tombstones }: OpenedArchive, segment: 
   // Their lengths are in the count of dead bytes already.
   const dead = unknown.map(({ offset, block }) => ({ segment: number, offset, length: 0, block }));
   if (dead.length > 0) refusalOf(await catalog.commit({ dead }));
-}
-
-/** Makes the registry say of these segments what the catalog says. */
-async function refresh({ catalog, segmentRegistry }: OpenedArchive, segments: readonly Segment[]): Promise<void> {
-  for (const { number } of segments) {
-    const row = await catalog.segment(number);
-    if (row) segmentRegistry.put(row);
-    else segmentRegistry.forget(number);
-  }
 }
 
 /** The swaps that an older program began, as those of this program. Each commit can be made again. */

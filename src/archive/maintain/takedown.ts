@@ -11,7 +11,8 @@ import { parseContentKey } from '../content-key.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { CaptureReader } from '../read/capture-reader.ts';
 import { blockId, parseBlockId } from '../revisit/catalog-draft.ts';
-import { deleterOf, refreshSegments } from './deleter.ts';
+import { refreshSegments } from '../segment/listed-segment.ts';
+import { deleterOf } from './deleter.ts';
 import { finishSwaps } from './segment-swap.ts';
 import { sealOpenSegments } from './volume-admin.ts';
 
@@ -125,7 +126,7 @@ async function* capturesUnder(reader: CaptureReader, bars: readonly Bar[]): Asyn
   const contents = new Set(
     bars.flatMap((bar) => (bar.kind === 'content' ? [blockId({ digest: bar.digest, overflow: 0 })] : [])),
   );
-  // There is no index by content.
+  // Captures are not indexed by content, so all of them are read.
   const ranges = contents.size > 0 ? [{}] : [...urls].map(rangeOfKey);
   for (const range of ranges)
     for await (const page of reader.captures(range))

@@ -10,12 +10,12 @@
  * continues there.
  */
 import { existsSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, PinakesError } from '../../base/index.ts';
 import { LevelUpgrade } from '../../catalog/index.ts';
 import { ARCHIVE_VERSION, readConnector, writeConnector } from '../connector.ts';
 import { assertTakable, lockedError, OwnerFile } from '../owner.ts';
+import { freeBytesAt } from '../reserve.ts';
 import { CATALOG_DIRECTORY } from './catalog-soundness.ts';
 
 export type UpgradeOptions = {
@@ -58,7 +58,7 @@ export async function upgradeArchive(directory: string, options: UpgradeOptions)
       captures: catalog?.captures ?? 0,
       capturesDone: catalog?.done ?? 0,
       roomBytes: catalog?.roomBytes ?? 0,
-      freeBytes: await freeBytesOf(directory),
+      freeBytes: await freeBytesAt(directory),
     };
     if (options.dryRun || !report.isNeeded) return report;
     assertRoom(directory, report);
@@ -87,12 +87,6 @@ async function openCatalog(directory: string, path: string): Promise<LevelUpgrad
     if (code === 'CATALOG_DAMAGED' || code === 'CATALOG_VERSION') return undefined;
     throw code === 'CATALOG_LOCKED' ? await lockedError(directory, error) : error;
   }
-}
-
-/** Undefined if the file system does not report its free space. */
-async function freeBytesOf(directory: string): Promise<number | undefined> {
-  const told = await statfs(directory).catch(() => undefined);
-  return told && told.blocks > 0 ? told.bavail * told.bsize : undefined;
 }
 
 function assertRoom(directory: string, { roomBytes, freeBytes = roomBytes }: UpgradeReport): void {

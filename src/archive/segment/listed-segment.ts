@@ -50,3 +50,15 @@ export async function unlistSegment(
   refusalOf(await catalog.commit({ segments: [{ number, from: { state, bytes, volume }, to: undefined }] }));
   segmentRegistry.forget(number);
 }
+
+/** Makes the registry say of these segments what the catalog says, which counts dead records and moves rows. */
+export async function refreshSegments(
+  { catalog, segmentRegistry }: Pick<OpenedArchive, 'catalog' | 'segmentRegistry'>,
+  numbers: Iterable<Segment['number']>,
+): Promise<void> {
+  for (const number of numbers) {
+    const row = await catalog.segment(number);
+    if (row) segmentRegistry.put(row);
+    else segmentRegistry.forget(number);
+  }
+}

@@ -10,8 +10,8 @@
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { RootSegment, Segment } from '../../catalog/index.ts';
 import {
-  DELETION_FOLDER,
   endIn,
+  isDeletionSegment,
   type RootPlace,
   type RootPlaces,
   type Runs,
@@ -68,7 +68,7 @@ export class StorageWalk {
     assertOrder(places, this.#position);
     for (const root of only ? [only] : places.roots()) {
       if (isBefore(root, this.#position) || endIn(this.#bounds, root) === 0) continue;
-      if (root.name.startsWith(DELETION_FOLDER)) continue;
+      if (isDeletionSegment(root)) continue;
       const [segment] = places.root(root.name)?.segments ?? [];
       if (segment && isWanted?.(segment) === false) continue;
       yield* this.#root(root);

@@ -9,8 +9,8 @@
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Capture, Place, RootSegment, Segment } from '../../catalog/index.ts';
 import {
-  DELETION_FOLDER,
   endIn,
+  isDeletionSegment,
   type RootPlaces,
   type RootWithSegments,
   type SnapshotBounds,
@@ -273,7 +273,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
 
   #isWanted(segment: Segment): boolean {
     const { collection } = this.#selection;
-    if (segment.name.startsWith(DELETION_FOLDER)) return false;
+    if (isDeletionSegment(segment)) return false;
     return collection === undefined || segment.collection === collection;
   }
 

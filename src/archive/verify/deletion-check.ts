@@ -4,7 +4,7 @@
  */
 import { toHex } from '../../base/index.ts';
 import type { Bar, Segment } from '../../catalog/index.ts';
-import { DELETION_FOLDER, type Deletion, segmentRecords } from '../../ledger/index.ts';
+import { type Deletion, isDeletionSegment, segmentRecords } from '../../ledger/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { Report } from './problem-reporter.ts';
 import type { SegmentWatch } from './segment-watch.ts';
@@ -18,7 +18,7 @@ export async function checkDeletions(
   { watch, report }: { readonly watch: SegmentWatch; readonly report: Report },
 ): Promise<void> {
   const { volume, name, bytes } = segment;
-  if (!name.startsWith(DELETION_FOLDER)) return;
+  if (!isDeletionSegment(segment)) return;
   const bars = new Set((await archive.catalog.bars()).map(barId));
   for await (const { facts, deletion } of segmentRecords(archive.stores.get(volume), segment, 0, bytes)) {
     const at = { volume, segment: name, offset: facts.offset };

@@ -1,6 +1,6 @@
 /**
- * `pinakes doctor`: shows who has the archive open, leases, open segments, what will be removed and what it waits for,
- * and the room that is left. Changes nothing, heals nothing, and works beside a server.
+ * `pinakes doctor`: shows which process has the archive open, its leases and open segments, what waits to be removed
+ * and why, and the room that is left. Changes nothing, heals nothing, and works beside a server.
  */
 import {
   type Advice,

@@ -17,7 +17,7 @@
 import { ADOPTION_LEASE, type Lease, type Segment, type SharedCatalog } from '../../catalog/index.ts';
 import { askAgain } from '../ask-again.ts';
 import { commitCounted } from '../counters.ts';
-import { DELETION_FOLDER } from '../deletion-record.ts';
+import { isDeletionSegment } from '../deletion-record.ts';
 import { COMPACTION_LEASES, HeldLease, type LeaseOptions } from '../lease.ts';
 import { chainOf } from '../part-name.ts';
 import { pendingSwaps, REPLACED_NOTE, Swaps } from '../replacement/swap.ts';
@@ -87,7 +87,7 @@ class Adoption {
     const swaps = await this.#findLostSwaps(survey);
     const ended = swaps && (await this.#lookAtAll(survey, swaps));
     if (!ended) return undefined;
-    const isDeletion = ({ row }: Ended) => row.name.startsWith(DELETION_FOLDER);
+    const isDeletion = ({ row }: Ended) => isDeletionSegment(row);
     const deletions = ended.filter(isDeletion);
     const others = ended.filter((one) => !isDeletion(one));
     const healed: HealedSegment[] = [];
@@ -202,7 +202,7 @@ class Adoption {
   async #list({ name, volume, origin }: SurveyedSegment): Promise<Segment | undefined> {
     const { catalog, again } = this.#options;
     const folder = folderOf(name) || DEFAULT_COLLECTION;
-    const isDeletion = name.startsWith(DELETION_FOLDER);
+    const isDeletion = isDeletionSegment({ name });
     const collection = isDeletion ? 0 : await askAgain(() => catalog.collectionNumber(folder), again);
     const begun = begunName(name);
     const sequence = origin?.sequence;

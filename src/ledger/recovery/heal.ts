@@ -26,7 +26,7 @@ export type HealingOptions = AdoptingOptions &
     readonly refusedAre?: 'cut' | 'bury' | undefined;
     /** Whether the row has all parts that count, and others are passed over. */
     readonly isFixed?: boolean | undefined;
-    /** Whether the catalog is embedded, so that its owner goes on with open segments. Default: there is no lease. */
+    /** Whether the catalog is embedded. Its owner goes on with open segments. Default: if no lease is given. */
     readonly isEmbedded?: boolean | undefined;
   };
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Job } from '../../api/replies.ts';
-import { endSentence, jobTitle, reportSentences } from './job-report.ts';
+import { endSentence, jobTitle, kindTitle, reportSentences } from './job-report.ts';
 
-const KINDS = ['add', 'delete', 'compact', 'verify', 'rebuild', 'crawl', 'export'];
+const KINDS = ['add', 'delete', 'takedown', 'compact', 'verify', 'rebuild', 'crawl', 'export'];
 
 test('a number that the report does not have is not shown', () => {
   for (const kind of KINDS)
@@ -95,4 +95,14 @@ test('the title of a command job names the subject of the command', () => {
   assert.equal(title('crawl', '--due'), 'Crawl: due crawls');
   assert.equal(title('crawl', '--again', 'news', '--no-sitemaps'), 'Crawl: news');
   assert.equal(title('crawl', '--pages', '5', 'http://a.test/'), 'Crawl: http://a.test/');
+});
+
+test('a takedown says what was barred, and whether the bytes are gone', () => {
+  const report = { captures: 2, contents: 1, urls: 0, isGone: false, unsealed: [], uncompacted: ['a.warc.gz'] };
+  assert.deepEqual(reportSentences('takedown', report), [
+    '1 content and 0 URLs were barred for good, and 2 captures deleted.',
+    'Bytes of them may still be on disk until the archive is compacted.',
+  ]);
+  assert.match(reportSentences('takedown', { ...report, isGone: true })[1]!, /^No file has bytes/);
+  assert.equal(kindTitle('takedown'), 'Take contents down');
 });

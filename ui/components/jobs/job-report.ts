@@ -11,8 +11,12 @@ const TITLES: Readonly<Record<string, string>> = {
   delete: 'Delete captures',
   export: 'Export',
   rebuild: 'Rebuild the catalog',
+  takedown: 'Take contents down',
   verify: 'Verify the archive',
 };
+
+/** Jobs that begin with a preview. They have no form among the others, and are not repeated as they are. */
+export const PREVIEWED_KINDS: readonly string[] = ['delete', 'takedown'];
 
 /** The server puts this before the name of an uploaded file. */
 const UPLOAD_PREFIX = /^[0-9a-f-]{36}-(?=.)/;
@@ -92,6 +96,12 @@ export function reportSentences(kind: string, report: unknown): string[] {
     delete: () => {
       const deleted = ifKnown`${many('captures', 'capture')} and ${many('contents', 'content')} were deleted.`;
       return [deleted, deleted && 'Their bytes stay on disk until the archive is compacted.'];
+    },
+    takedown: () => {
+      const barred = ifKnown`${many('contents', 'content')} and ${many('urls', 'URL')} were barred for good, and ${many('captures', 'capture')} deleted.`;
+      const gone = 'No file has bytes of them any more.';
+      const left = 'Bytes of them may still be on disk until the archive is compacted.';
+      return [barred, barred && (facts.isGone === true ? gone : left)];
     },
     compact: () => [
       facts.segments === 0
