@@ -507,7 +507,7 @@ export class Archive implements CaptureReader {
   async *segmentBytes(name: string, from?: number, to?: number): AsyncGenerator<Uint8Array> {
     const segment = await this.#opened.segmentRegistry.byName(name);
     if (!segment) throw new PinakesError('CONTENT_MISSING', { where: `segment ${name}` });
-    yield* this.#opened.volumes.get(segment.volume).stream(name, from, to);
+    yield* this.#opened.stores.get(segment.volume).stream(segment, from ?? 0, to ?? segment.bytes);
   }
 
   /** Names of the segments that could not be read to their end when the archive was opened. */

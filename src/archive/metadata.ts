@@ -30,7 +30,9 @@ export async function storeMetadata(
   const collectionName = options.collection ?? 'default';
   await archive.growing(async () => {
     const collection = await archive.collections.number(collectionName);
-    const volume = options.volume ?? (await volumeChoice(archive.volumes))(new Uint8Array(32));
+    const { volumes } = archive;
+    const wanted = options.volume && volumes.named(options.volume).name;
+    const volume = wanted ?? (await volumeChoice(volumes))(new Uint8Array(32));
     try {
       await commitUntilTaken(async () => {
         const open = await archive.segmentWriter.openFor({ collection, collectionName, volume, coding: 'gzip' });

@@ -134,7 +134,7 @@ export class OpenedArchive {
     this.stores = new VolumeStores(volumes);
     this.tombstones = new Tombstones(volumes, catalog);
     this.segmentWriter = this.newWriter(undefined);
-    this.access = new RecordAccess(volumes, this.segmentRegistry, catalog, fingerprint);
+    this.access = new RecordAccess(this.stores, this.segmentRegistry, catalog, fingerprint);
     this.retrieval = new Retrieval(catalog, this.access, fingerprint);
     this.collections = new Collections(catalog);
     this.snapshots = new NamedSnapshots(directory);

@@ -14,7 +14,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { deserialize } from 'node:v8';
-import { Exclusive } from './exclusive.ts';
+import { Exclusive } from './concurrency.ts';
 
 const IDLE_MS = 30_000;
 /** A process that holds more than this share of its bound after a job would leave too little for the next job. */

@@ -1,6 +1,6 @@
 /** Segments on a volume with real append: one object each, which is sealed in place. See segment-store.ts. */
 import { concat, PinakesError } from '../base/index.ts';
-import type { ObjectInfo, Volume } from '../volume/index.ts';
+import type { ObjectInfo, Volume, VolumeSpace } from '../volume/index.ts';
 import type { FoundSegment, SegmentBytes, SegmentRange, SegmentStore } from './segment-store.ts';
 
 export class AppendingStore implements SegmentStore {
@@ -18,6 +18,15 @@ export class AppendingStore implements SegmentStore {
   async find(name: string): Promise<FoundSegment> {
     const [object] = await this.#volume.stat([name]);
     return { object, parts: [] };
+  }
+
+  async lengthOf({ name }: SegmentBytes): Promise<number | undefined> {
+    const [object] = await this.#volume.stat([name]);
+    return object?.bytes;
+  }
+
+  space(): Promise<VolumeSpace> {
+    return this.#volume.space();
   }
 
   async *list(prefix?: string): AsyncGenerator<ObjectInfo[]> {

@@ -15,7 +15,7 @@ export * from './mark.ts';
 export * from './open-segment.ts';
 export * from './own-records.ts';
 export * from './part-name.ts';
-export { PartStore } from './part-store.ts';
+export { PartStore, type PartStoreOptions } from './part-store.ts';
 export * from './record-facts.ts';
 export * from './recovery/adopt.ts';
 export { type AdoptingOptions, adoptContents, type BesideRecords } from './recovery/adopt-records.ts';

@@ -7,21 +7,36 @@ import type { SegmentPart } from '../catalog/index.ts';
 import type { ObjectInfo, PartVolume, ReadRange } from '../volume/index.ts';
 import { readSmall } from './appending-store.ts';
 import { type AskAgain, askAgain } from './ask-again.ts';
-import { type FoundPart, parsePartName, partName, partsPrefix } from './part-name.ts';
+import { chainOf, endOf, type FoundPart, parsePartName, partName, partsPrefix } from './part-name.ts';
 import { begunName } from './segment-name.ts';
 import type { FoundSegment, SegmentBytes, SegmentRange, SegmentStore } from './segment-store.ts';
+
+export type PartStoreOptions = {
+  readonly again?: AskAgain | undefined;
+  readonly ownerNumber?: number | undefined;
+  /**
+   * Throws when another process owns the volume (P1). Called after bytes were put and before they count, and before
+   * anything is removed. Without it, leases in the catalog keep others away.
+   */
+  readonly assertOwned?: (() => Promise<void>) | undefined;
+};
 
 export class PartStore implements SegmentStore {
   readonly volume: string;
   readonly hasParts = true;
-  readonly isWritable = true;
+  readonly isWritable: boolean;
+  readonly ownerNumber: number | undefined;
   readonly #volume: PartVolume;
   readonly #again: AskAgain;
+  readonly #assertOwned: PartStoreOptions['assertOwned'];
 
-  constructor(volume: PartVolume, again: AskAgain = {}) {
+  constructor(volume: PartVolume, { again = {}, ownerNumber, assertOwned }: PartStoreOptions = {}) {
     this.volume = volume.name;
+    this.isWritable = volume.writable;
+    this.ownerNumber = ownerNumber;
     this.#volume = volume;
     this.#again = again;
+    this.#assertOwned = assertOwned;
   }
 
   async find(name: string): Promise<FoundSegment> {
@@ -37,6 +52,16 @@ export class PartStore implements SegmentStore {
     return { object, parts };
   }
 
+  async lengthOf(segment: SegmentBytes): Promise<number | undefined> {
+    const { object, parts } = await this.find(segment.name);
+    if (object) return object.bytes;
+    const chain = chainOf(parts, segment.parts ?? []);
+    return chain && chain.length > 0 ? endOf(chain) : undefined;
+  }
+
+  /** A volume of immutable objects does not say how much room it has. */
+  async space(): Promise<undefined> {}
+
   list(prefix?: string): AsyncIterable<ObjectInfo[]> {
     return this.#volume.list(prefix);
   }
@@ -50,7 +75,9 @@ export class PartStore implements SegmentStore {
   }
 
   /** A part is durable when it was put. */
-  async sync(): Promise<void> {}
+  async sync(): Promise<void> {
+    await this.#assertOwned?.();
+  }
 
   async cut(): Promise<void> {}
 
@@ -82,6 +109,8 @@ export class PartStore implements SegmentStore {
   }
 
   async remove(names: readonly string[]): Promise<void> {
+    if (names.length === 0) return;
+    await this.#assertOwned?.();
     await this.#volume.remove(names);
   }
 

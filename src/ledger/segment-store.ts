@@ -9,7 +9,7 @@
  * A failed append with a retryable error may have been done or may be done at any later time.
  */
 import type { Segment, SegmentPart } from '../catalog/index.ts';
-import type { ObjectInfo } from '../volume/index.ts';
+import type { ObjectInfo, VolumeSpace } from '../volume/index.ts';
 import type { FoundPart } from './part-name.ts';
 
 /** What of a segment's row says where its bytes are. */
@@ -30,9 +30,20 @@ export interface SegmentStore {
   readonly volume: string;
   readonly hasParts: boolean;
   readonly isWritable: boolean;
+  /**
+   * On a volume with parts under an embedded catalog: the number of its owner in the owner object, which never goes
+   * back (P1). It is in the attempts of parts (P2), and in the names under which their remains are sealed (R3).
+   */
+  readonly ownerNumber?: number | undefined;
 
   /** What there is under the name of a segment. */
   find(name: string): Promise<FoundSegment>;
+
+  /** How many bytes of a segment the volume has. Undefined: it has none of them. */
+  lengthOf(segment: SegmentBytes): Promise<number | undefined>;
+
+  /** Undefined: the volume does not say. */
+  space(): Promise<VolumeSpace | undefined>;
 
   /** All objects of the volume, in pages: segments, parts and what is under `_pinakes/`. */
   list(prefix?: string): AsyncIterable<readonly ObjectInfo[]>;
@@ -77,6 +88,18 @@ export interface SegmentStores {
   /** Those whose volumes are not missing. */
   available(): readonly SegmentStore[];
   writable(): readonly SegmentStore[];
+}
+
+/** All objects of a volume whose names begin with the prefix. */
+export async function listedObjects(store: Pick<SegmentStore, 'list'>, prefix?: string): Promise<ObjectInfo[]> {
+  const objects: ObjectInfo[] = [];
+  for await (const page of store.list(prefix)) objects.push(...page);
+  return objects;
+}
+
+/** The row of an object that is read to its end, whatever its length is. */
+export function wholeObject(name: string): SegmentBytes {
+  return sealedBytes(name, Number.MAX_SAFE_INTEGER);
 }
 
 /** The row of the object that a sealed segment is. */

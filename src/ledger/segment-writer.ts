@@ -134,12 +134,12 @@ export class SegmentWriter {
     replaces: readonly string[] = [],
     fields: readonly Field[] = [],
   ): Promise<OpenSegment> {
-    const { catalog, stores, clock, newId, software, firstAttempt = 1 } = this.#options;
+    const { catalog, stores, clock, newId, software } = this.#options;
     const store = stores.get(kind.volume);
     const now = clock();
     const lease = this.#options.lease ?? ownerLease(await catalog.incarnation());
     const row = await this.#listAndBegin(kind, store, now);
-    const open = new OpenSegment(row, kind, store, firstAttempt);
+    const open = new OpenSegment(row, kind, store, this.#firstAttemptIn(store));
     const encoder = new MemberEncoder({ coding: kind.coding, dictionary: kind.dictionary });
     const info: Field[] = [
       { name: 'software', value: software },
@@ -402,8 +402,13 @@ export class SegmentWriter {
 
   /** Goes on with a segment that the former owner of an embedded catalog left open and that was healed (P1). */
   resume(segment: Segment, kind: SegmentKind): void {
-    const { stores, firstAttempt = 1 } = this.#options;
-    this.#open.set(kindId(kind), new OpenSegment(segment, kind, stores.get(segment.volume), firstAttempt));
+    const store = this.#options.stores.get(segment.volume);
+    this.#open.set(kindId(kind), new OpenSegment(segment, kind, store, this.#firstAttemptIn(store)));
+  }
+
+  #firstAttemptIn(store: SegmentStore): number {
+    const { firstAttempt = 1 } = this.#options;
+    return store.ownerNumber === undefined ? firstAttempt : firstAttemptOf(store.ownerNumber);
   }
 
   openSegments(): OpenSegment[] {

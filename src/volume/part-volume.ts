@@ -10,7 +10,7 @@
  * - Removing a missing object does nothing.
  * - Names, ranges and failures are those of `Volume`.
  */
-import type { ObjectInfo, ReadRange } from './volume.ts';
+import type { ObjectInfo, ReadRange, Volume } from './volume.ts';
 
 export interface PartVolume {
   readonly name: string;
@@ -27,4 +27,11 @@ export interface PartVolume {
   read(ranges: readonly ReadRange[]): Promise<Uint8Array[]>;
   stream(name: string, from?: number, to?: number): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
+}
+
+/** A volume of either kind. */
+export type AnyVolume = Volume | PartVolume;
+
+export function isPartVolume(volume: AnyVolume): volume is PartVolume {
+  return 'put' in volume;
 }

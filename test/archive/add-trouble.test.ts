@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { PinakesError } from '../../src/base/index.ts';
 import { writeWacz } from '../../src/warc/index.ts';
 import { type ForeignRecord, response, writeForeign } from './foreign-file.ts';
-import { volumesOf } from './opened-parts.ts';
+import { volumeOf } from './opened-parts.ts';
 import { allCaptures, audit, contentOf, makeArchive, NOON, temporaryDirectory } from './trial-archive.ts';
 
 function pages(name: string, count: number, bytes: number): ForeignRecord[] {
@@ -110,7 +110,7 @@ test('a file that is overwritten while it is copied is reported, and no record m
   const directory = await temporaryDirectory(t);
   const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', 200, 50_000));
   const other = await writeForeign(join(directory, 'other.warc.gz'), pages('other', 220, 50_000));
-  const volume = volumesOf(archive).get('main');
+  const volume = volumeOf(archive);
   const append = volume.append.bind(volume);
   volume.append = async (...given) => {
     if (given[1] > 0) copyFileSync(other, file);
@@ -128,7 +128,7 @@ test('a file that is overwritten while it is copied is reported, and no record m
 test('a segment that cannot be written to ends the add, since the fault is not in the added file', async (t) => {
   const archive = await makeArchive(t);
   const file = await writeForeign(join(archive.directory, 'a.warc.gz'), pages('a', 3, 2000));
-  const volume = volumesOf(archive).get('main');
+  const volume = volumeOf(archive);
   const create = volume.create.bind(volume);
   const where = 'volume main, object default/a.warc.gz';
   volume.create = () => Promise.reject(new PinakesError('FILE_UNWRITABLE', { where }));
@@ -156,7 +156,7 @@ for (const at of ['the beginning', 'the middle'])
         throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
       return read.apply(this, given);
     });
-    const volume = volumesOf(archive).get('main');
+    const volume = volumeOf(archive);
     const append = volume.append.bind(volume);
     volume.append = async (...given) => {
       isBroken ||= at === 'the middle';
@@ -182,7 +182,7 @@ test('a full disk ends an add of packages, since every later package would fail 
   const packages = ['one', 'two'].map((name) => join(directory, `${name}.wacz`));
   for (const path of packages)
     await writeWacz(path, { software: 'test', createdMs: 0, warcs: [warc], pages: [], indexLines: [] });
-  const volume = volumesOf(archive).get('main');
+  const volume = volumeOf(archive);
   const create = volume.create.bind(volume);
   const where = 'volume main, object default/a.warc.gz';
   volume.create = () => Promise.reject(new PinakesError('DISK_FULL', { where }));
@@ -207,7 +207,7 @@ test('a failure in a file of a package is reported with the name of that file in
   const path = join(directory, 'p.wacz');
   const warc = await writeForeign(join(directory, 'a.warc.gz'), pages('a', 200, 50_000));
   await writeWacz(path, { software: 'test', createdMs: 0, warcs: [warc], pages: [], indexLines: [] });
-  const volume = volumesOf(archive).get('main');
+  const volume = volumeOf(archive);
   const append = volume.append.bind(volume);
   const spool = archive.scratch;
   volume.append = async (...given) => {

@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { type Archive, openArchive, parseContentKey } from '../../src/archive/index.ts';
 import { toHex } from '../../src/base/index.ts';
 import { response, warcinfo, writeForeign } from './foreign-file.ts';
-import { volumesOf } from './opened-parts.ts';
+import { objectsOf, volumesOf } from './opened-parts.ts';
 import { allCaptures, audit, bytesOf, contentOf, makeArchive, NOON, page, trialOptions } from './trial-archive.ts';
 
 const SECRET = contentOf('secret');
@@ -16,7 +16,7 @@ const urls = async (archive: Archive) => (await allCaptures(archive)).map(({ url
 /** Whether a segment has the bytes of a content. */
 async function holds(archive: Archive, content: Uint8Array): Promise<boolean> {
   for (const volume of volumesOf(archive).available())
-    for (const { name } of await volume.list()) {
+    for (const { name } of await objectsOf(volume)) {
       const bytes = await bytesOf(volume.stream(name));
       if ((name.endsWith('.gz') ? gunzipSync(bytes) : bytes).includes(Buffer.from(content))) return true;
     }

@@ -14,7 +14,7 @@ import {
 } from '../../src/archive/index.ts';
 import { type PinakesError, toHex, utf8 } from '../../src/base/index.ts';
 import { response, warcinfo, writeForeign } from './foreign-file.ts';
-import { catalogOf, volumesOf } from './opened-parts.ts';
+import { catalogOf, volumeOf } from './opened-parts.ts';
 import {
   allCaptures,
   answers,
@@ -333,7 +333,7 @@ test('a deletion is a record of its own, which no stream, export or index shows'
     ],
   );
   assert.equal((await archive.segments()).filter(({ name }) => name.startsWith('_deletions/')).length, 1);
-  const files = (await volumesOf(archive).get('main').list()).map(({ name }) => name);
+  const files = (await volumeOf(archive).list()).map(({ name }) => name);
   assert.deepEqual(
     files.filter((name) => name.endsWith('.tombstones')),
     [],
@@ -443,7 +443,7 @@ test('I3 Torn tails heal: a deletion with durable tombstones that the catalog do
   const doomed = (await allCaptures(archive)).filter(({ collection }) => collection === early);
   const segment = (await archive.segments()).find(({ number }) => number === doomed[0]!.place.segment)!;
   const lines = doomed.map(({ place, block }) => `${place.offset} ${toHex(block!.digest)}~${block!.overflow}\n`);
-  const volume = volumesOf(archive).get('main');
+  const volume = volumeOf(archive);
   await volume.create(`${segment.name}.tombstones`);
   await volume.append(`${segment.name}.tombstones`, 0, [utf8(lines.join(''))]);
   await volume.sync([`${segment.name}.tombstones`]);

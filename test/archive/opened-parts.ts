@@ -2,10 +2,12 @@
  * Opens archives whose catalog and volumes a test can reach. The archive hides them, so the test creates both, passes
  * them in and keeps them.
  */
+import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type Archive, type ArchiveOptions, openArchive, readConnector, VolumeSet } from '../../src/archive/index.ts';
 import { toHex, utf8 } from '../../src/base/index.ts';
 import { type Catalog, openLevelCatalog, type Segment, type SharedCatalog } from '../../src/catalog/index.ts';
+import { type AnyVolume, isPartVolume, type ObjectInfo, type Volume } from '../../src/volume/index.ts';
 
 type OpenedParts = {
   readonly catalog: SharedCatalog & Catalog;
@@ -39,12 +41,24 @@ function partsOf(archive: Archive): OpenedParts {
   return parts;
 }
 
+/** All objects of a volume. */
+export async function objectsOf(volume: AnyVolume): Promise<ObjectInfo[]> {
+  return isPartVolume(volume) ? (await Array.fromAsync(volume.list())).flat() : volume.list();
+}
+
+/** A volume of an archive that can be appended to. */
+export function volumeOf(archive: Archive, name = 'main'): Volume {
+  const volume = volumesOf(archive).get(name);
+  assert(!isPartVolume(volume), 'the volume can be appended to');
+  return volume;
+}
+
 /**
  * Leaves what an older version left after it deleted the records of a segment that are deleted now: a file of
  * tombstones in this volume, and the note that the catalog has carried them out.
  */
 export async function leaveTombstones(archive: Archive, segment: Segment, volumeName = segment.volume): Promise<void> {
-  const volume = volumesOf(archive).get(volumeName);
+  const volume = volumeOf(archive, volumeName);
   const lines = (await archive.deletedRecords(segment)).map(({ offset, block }) => {
     return `${offset} ${block ? `${toHex(block.digest)}~${block.overflow}` : '-'}\n`;
   });

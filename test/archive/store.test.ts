@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { openArchive } from '../../src/archive/index.ts';
 import { PinakesError, toHex, utf8 } from '../../src/base/index.ts';
-import { volumesOf } from './opened-parts.ts';
+import { volumeOf } from './opened-parts.ts';
 import {
   allCaptures,
   answers,
@@ -226,7 +226,7 @@ test('I2 Acknowledged means durable: a stored capture is in the volume before `s
   const archive = await makeArchive(t);
   const body = contentOf('kept');
   await archive.store(page('http://a.example/', NOON, body));
-  const { bytes, sealed } = (await volumesOf(archive).get('main').list())[0]!;
+  const { bytes, sealed } = (await volumeOf(archive).list())[0]!;
   assert.equal(sealed, false);
   assert.equal(bytes, (await archive.segments())[0]!.bytes, 'the volume has all acknowledged bytes');
   const before = await answers(archive);

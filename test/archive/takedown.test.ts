@@ -12,7 +12,7 @@ import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { type Archive, createArchive, openArchive } from '../../src/archive/index.ts';
 import { type Random, seededRandom, utf8 } from '../../src/base/index.ts';
-import { withVolumes } from './opened-parts.ts';
+import { objectsOf, withVolumes } from './opened-parts.ts';
 import { answers, audit, bytesOf, contentOf, NOON, page, temporaryDirectory, trialOptions } from './trial-archive.ts';
 
 const CAPTURES_MIN = Number(process.env.PINAKES_TAKEDOWN ?? 0);
@@ -52,7 +52,7 @@ async function inflated(archive: Archive): Promise<Buffer> {
   return withVolumes(archive, async (volumes) => {
     const parts: Buffer[] = [];
     for (const volume of volumes.available()) {
-      for (const { name } of await volume.list()) {
+      for (const { name } of await objectsOf(volume)) {
         const bytes = await bytesOf(volume.stream(name));
         parts.push(name.endsWith('.gz') ? gunzipSync(bytes) : bytes);
       }

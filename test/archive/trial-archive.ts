@@ -17,7 +17,7 @@ import {
 import { seededIds, seededRandom, toHex, utf8 } from '../../src/base/index.ts';
 import type { Capture } from '../../src/catalog/index.ts';
 import { BlockScanner, type RecordHead, readRecords } from '../../src/warc/index.ts';
-import { fingerprintIn, openWithParts, withVolumes } from './opened-parts.ts';
+import { fingerprintIn, objectsOf, openWithParts, withVolumes } from './opened-parts.ts';
 
 export const NOON = Date.UTC(2026, 0, 1, 12);
 
@@ -151,7 +151,7 @@ async function readVolumes(volumes: VolumeSet): Promise<{ tombstones: Map<string
   const tombstones = new Map<string, Set<number>>();
   const files: string[] = [];
   for (const volume of volumes.available()) {
-    for (const { name } of await volume.list()) {
+    for (const { name } of await objectsOf(volume)) {
       files.push(name);
       if (!name.endsWith(TOMBSTONES)) continue;
       const segment = name.slice(0, -TOMBSTONES.length);

@@ -16,7 +16,7 @@ import {
   openLevelCatalog,
   SharedMemoryCatalog,
 } from '../../src/catalog/index.ts';
-import { catalogOf, volumesOf } from '../archive/opened-parts.ts';
+import { catalogOf, volumeOf } from '../archive/opened-parts.ts';
 import {
   allCaptures,
   audit,
@@ -151,10 +151,10 @@ test('An archive whose catalog has stopped refuses every change before it touche
   const archive = await makeArchive(t);
   for (const name of ['one', 'two']) await store(archive, name);
   await breakCatalog(catalogOf(archive), join(archive.directory, 'catalog'));
-  const before = await volumesOf(archive).get('main').list();
+  const before = await volumeOf(archive).list();
   await assert.rejects(store(archive, 'three'), fails('CATALOG_STOPPED'));
   await assert.rejects(archive.delete({ url: urlOf('one') }), fails('CATALOG_STOPPED'));
   await assert.rejects(archive.compact(), fails('CATALOG_STOPPED'));
-  assert.deepEqual(await volumesOf(archive).get('main').list(), before);
+  assert.deepEqual(await volumeOf(archive).list(), before);
   assert.deepEqual(await readAll(archive), ['one', 'two']);
 });

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import test from 'node:test';
 import { utf8 } from '../../src/base/index.ts';
 import { firstCandidate, shownAround } from '../../src/replay/index.ts';
-import { volumesOf } from '../archive/opened-parts.ts';
+import { volumeOf } from '../archive/opened-parts.ts';
 import { type SiteFile, SPRING, SUMMER } from '../browser/sample-site.ts';
 import { type Answered, ReplayTrial } from './replay-trial.ts';
 
@@ -238,7 +238,7 @@ test('large requests are matched, and a limited number of requests is read when 
     assert.equal(text, `"answer ${at}"`);
   }
   for (let at = 0; at < 100; at++) await storeExchange(trial, url, 'POST', SUMMER + at * 1000, `"more ${at}"`, `${at}`);
-  const volume = volumesOf(trial.archive).get('main');
+  const volume = volumeOf(trial.archive);
   const reading = t.mock.method(volume, 'stream');
   const seen: number[] = [];
   await firstCandidate(trial.archive, url, SUMMER, ({ time }) => seen.push(time) === 0);
@@ -255,7 +255,7 @@ test('a repeated request for a missing answer reads no records', async (t) => {
   const post = async (body: string) =>
     (await trial.ask({ url, at: SPRING, method: 'POST', body: utf8(body), isFromPage: true, fields })).text;
   assert.equal(await post('{"page":1000}'), '"answer 0"');
-  const reading = t.mock.method(volumesOf(trial.archive).get('main'), 'stream');
+  const reading = t.mock.method(volumeOf(trial.archive), 'stream');
   assert.equal(await post('{"page":1001}'), '"answer 0"');
   assert.equal(reading.mock.callCount(), 0);
   await storeExchange(trial, url, 'POST', SUMMER, '"new"', '{"page":1000}');

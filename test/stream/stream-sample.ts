@@ -10,7 +10,7 @@ import type { TestContext } from 'node:test';
 import { type Archive, createArchive, type Subscriber } from '../../src/archive/index.ts';
 import { seededIds, seededRandom } from '../../src/base/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
-import { openWithParts, volumesOf } from '../archive/opened-parts.ts';
+import { openWithParts, volumeOf } from '../archive/opened-parts.ts';
 
 export const START = Date.UTC(2024, 0, 1);
 let opened = 0;
@@ -98,7 +98,7 @@ export async function drain(stream: Subscriber, beforeEach?: () => Promise<void>
 /** Counts the bytes that are read from the volume. */
 export function countReads(archive: Archive): { bytes: number } {
   const count = { bytes: 0 };
-  const volume = volumesOf(archive).get('main');
+  const volume = volumeOf(archive);
   const read = volume.read.bind(volume);
   const stream = volume.stream.bind(volume);
   volume.read = async (ranges) => {

@@ -189,7 +189,9 @@ export class AddedFile implements StepSource {
         const { digest } = samples;
         const collectionName = options.collection ?? 'default';
         const collection = await archive.collections.number(collectionName);
-        const volume = options.volume ?? (await volumeChoice(archive.volumes))(digest);
+        const { volumes } = archive;
+        const wanted = options.volume && volumes.named(options.volume).name;
+        const volume = wanted ?? (await volumeChoice(volumes))(digest);
         // Uncompressed records are stored as gzip members: the same records in less space.
         const kind: SegmentKind = {
           collection,

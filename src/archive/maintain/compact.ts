@@ -402,13 +402,13 @@ class Compaction {
    * stays.
    */
   async #hasRoom(old: Segment, plan: RewritePlan, isFull = false): Promise<boolean> {
-    const { catalog, volumes } = this.#archive;
-    const volume = volumes.get(old.volume);
+    const { catalog, stores } = this.#archive;
+    const store = stores.get(old.volume);
     const neededBytes = await bytesToRewrite(catalog, old, plan);
-    if (!isFull && neededBytes <= (await freeBytesOf(volume))) return true;
+    if (!isFull && neededBytes <= (await freeBytesOf(store))) return true;
     const hasMore = await this.#archive.giveUpReserve();
-    if (!isFull && hasMore && neededBytes <= (await freeBytesOf(volume))) return true;
-    this.#lackOfRoom.note(old, neededBytes, await freeBytesOf(volume));
+    if (!isFull && hasMore && neededBytes <= (await freeBytesOf(store))) return true;
+    this.#lackOfRoom.note(old, neededBytes, await freeBytesOf(store));
     this.#noteStuck(plan.repoint);
     return false;
   }

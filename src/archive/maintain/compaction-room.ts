@@ -4,7 +4,7 @@
  */
 import { PinakesError } from '../../base/index.ts';
 import type { Catalog, Segment } from '../../catalog/index.ts';
-import type { Volume } from '../../volume/index.ts';
+import type { SegmentStore } from '../../ledger/index.ts';
 import type { RewritePlan } from './compaction-plan.ts';
 
 const MIB = 1024 * 1024;
@@ -25,10 +25,10 @@ export async function bytesToRewrite(catalog: Catalog, segment: Segment, plan: R
   return bytes - Math.round(deadBytes * droppedShare) + promotedBytes + catalogBytes;
 }
 
-/** Infinite if the file system does not report its free space: a full disk then shows only when a write fails. */
-export async function freeBytesOf(volume: Volume): Promise<number> {
-  const { freeBytes, totalBytes } = await volume.space();
-  return totalBytes > 0 ? freeBytes : Number.POSITIVE_INFINITY;
+/** Infinite if the volume does not report its free space: a full disk then shows only when a write fails. */
+export async function freeBytesOf(store: Pick<SegmentStore, 'space'>): Promise<number> {
+  const space = await store.space();
+  return space && space.totalBytes > 0 ? space.freeBytes : Number.POSITIVE_INFINITY;
 }
 
 type Lacking = { readonly segment: Segment; readonly neededBytes: number; readonly missingBytes: number };

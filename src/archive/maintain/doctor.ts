@@ -11,11 +11,12 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type EpochMs, PinakesError } from '../../base/index.ts';
 import { type LeaseRow, openLevelCatalog, type Segment } from '../../catalog/index.ts';
-import { pendingRemovals, pendingSwaps, SEAL_NOTE, SEALED_NOTE } from '../../ledger/index.ts';
+import { pendingRemovals, pendingSwaps, SEAL_NOTE, SEALED_NOTE, type SegmentStores } from '../../ledger/index.ts';
 import { readConnector, type VolumeSetting } from '../connector.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { type Owner, ownerOf } from '../owner.ts';
 import { Reserve } from '../reserve.ts';
+import { VolumeStores } from '../segment/segment-stores.ts';
 import { VolumeSet } from '../segment/volume-set.ts';
 import { NamedSnapshots } from '../stream/named-snapshots.ts';
 import { CATALOG_DIRECTORY } from './catalog-soundness.ts';
@@ -119,7 +120,7 @@ async function examineClosedCatalog(
   try {
     const snapshots = new NamedSnapshots(directory);
     await snapshots.load();
-    return await examineCatalog({ catalog, volumes, snapshots }, rooms);
+    return await examineCatalog({ catalog, stores: new VolumeStores(volumes), snapshots }, rooms);
   } finally {
     await catalog.close();
   }
@@ -132,25 +133,23 @@ async function examineRoom(
   time: EpochMs,
 ): Promise<Pick<Examination, 'time' | 'owner' | 'volumes' | 'reserve'>> {
   const rooms: VolumeRoom[] = [];
+  const stores = new VolumeStores(volumes);
   for (const { name, writable } of settings) {
     let failure = volumes.failureOf(name);
-    const space = await volumes
-      .find(name)
-      ?.space()
-      .catch((error: PinakesError) => {
-        failure = error;
-        return undefined;
-      });
+    const space = await (failure ? undefined : stores.get(name).space())?.catch((error: PinakesError) => {
+      failure = error;
+      return undefined;
+    });
     rooms.push({ name, writable, freeBytes: space?.freeBytes, totalBytes: space?.totalBytes, failure });
   }
   const reserve = await new Reserve(directory).state();
   return { time, owner: await ownerOf(directory), volumes: rooms, reserve };
 }
 
-type OpenCatalog = Pick<OpenedArchive, 'catalog' | 'volumes' | 'snapshots'>;
+type OpenCatalog = Pick<OpenedArchive, 'catalog' | 'stores' | 'snapshots'>;
 
 async function examineCatalog(archive: OpenCatalog, rooms: readonly VolumeRoom[]): Promise<CatalogState> {
-  const { catalog, volumes } = archive;
+  const { catalog, stores } = archive;
   const segments = await catalog.segments();
   let surplusRecords = 0;
   for (const { number } of segments) surplusRecords += (await catalog.surplusRecords(number)).length;
@@ -159,26 +158,35 @@ async function examineCatalog(archive: OpenCatalog, rooms: readonly VolumeRoom[]
     incarnation: await catalog.incarnation(),
     isAdopting: await catalog.isAdopting(),
     leases: await catalog.leases(),
-    openSegments: await openSegmentsOf(segments, volumes),
+    openSegments: await openSegmentsOf(segments, stores),
     pending: [...(await pendingNotes(catalog)), ...deletedRecords(archive, segments, rooms)],
     surplusRecords,
   };
 }
 
-async function openSegmentsOf(segments: readonly Segment[], volumes: VolumeSet): Promise<OpenSegmentState[]> {
+async function openSegmentsOf(
+  segments: readonly Segment[],
+  stores: Pick<SegmentStores, 'get'>,
+): Promise<OpenSegmentState[]> {
   const open: OpenSegmentState[] = [];
-  for (const { name, volume, bytes, records, state, lease } of segments) {
+  for (const segment of segments) {
+    const { name, volume, bytes, records, state, lease } = segment;
     if (state === 'sealed') continue;
     // A missing volume is reported with the volumes.
-    const [info] =
-      (await volumes
-        .find(volume)
-        ?.stat([name])
-        .catch(() => [])) ?? [];
-    const uncommittedBytes = info && info.bytes - bytes;
+    const found = await unlessAway(async () => stores.get(volume).lengthOf(segment));
+    const uncommittedBytes = found === undefined ? undefined : found - bytes;
     open.push({ name, volume, bytes, records, state, lease: lease?.name, uncommittedBytes });
   }
   return open;
+}
+
+async function unlessAway<Answer>(ask: () => Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof PinakesError) return undefined;
+    throw error;
+  }
 }
 
 /** What the notes of the catalog say about bytes that are to be removed. */

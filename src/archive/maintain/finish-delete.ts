@@ -7,9 +7,9 @@
  */
 import { PinakesError } from '../../base/index.ts';
 import type { Capture, Mark, Segment } from '../../catalog/index.ts';
-import { deletionMarksOf, refusalOf } from '../../ledger/index.ts';
+import { deletionMarksOf, listedObjects, refusalOf } from '../../ledger/index.ts';
 import { urlKey } from '../../url/index.ts';
-import type { Volume } from '../../volume/index.ts';
+import type { AnyVolume } from '../../volume/index.ts';
 import { isBadSector } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { refreshSegments } from '../segment/listed-segment.ts';
@@ -19,7 +19,7 @@ import { besidesDeletion } from './deleter.ts';
 export async function finishDeletions(archive: OpenedArchive): Promise<void> {
   const applied = await archive.catalog.notes(APPLIED_NOTE);
   for (const volume of archive.volumes.available()) {
-    const objects = await volume.list().catch(absent);
+    const objects = await listedObjects(archive.stores.get(volume.name)).catch(absent);
     if (!objects) continue;
     const bytesOf = new Map(objects.map(({ name, bytes }) => [name, bytes]));
     for (const segment of await archive.segmentRegistry.all()) {
@@ -44,7 +44,7 @@ function absent(error: unknown): undefined {
   throw error;
 }
 
-async function finishDelete(archive: OpenedArchive, volume: Volume, segment: Segment): Promise<void> {
+async function finishDelete(archive: OpenedArchive, volume: AnyVolume, segment: Segment): Promise<void> {
   const { tombstones, bytes, damagedLines } = await archive.tombstones.listUnapplied(volume, segment.name);
   if (damagedLines > 0) reportDamaged(archive, volume, segment, damagedLines);
   const captures = await capturesAt(
@@ -66,7 +66,7 @@ async function finishDelete(archive: OpenedArchive, volume: Volume, segment: Seg
   await refreshSegments(archive, [segment.number]);
 }
 
-function reportDamaged(archive: OpenedArchive, volume: Volume, { name }: Segment, lines: number): void {
+function reportDamaged(archive: OpenedArchive, volume: AnyVolume, { name }: Segment, lines: number): void {
   const message = `${lines === 1 ? 'a line' : `${lines} lines`} cannot be read: captures that were deleted there may be back`;
   const file = `${volume.name}: ${name}${TOMBSTONES_SUFFIX}`;
   archive.report({ code: 'tombstones-damaged', level: 'error', file, offset: 0, message });
@@ -76,7 +76,7 @@ function reportDamaged(archive: OpenedArchive, volume: Volume, { name }: Segment
  * The catalog has carried out more tombstones than the file contains: the file is missing or an older copy. As long as
  * this catalog exists, these captures stay deleted.
  */
-function reportLost(archive: OpenedArchive, volume: Volume, { name }: Segment): void {
+function reportLost(archive: OpenedArchive, volume: AnyVolume, { name }: Segment): void {
   const message =
     'the tombstones of deleted captures are missing, and a rebuild would bring these captures back; restore the file from the newest backup, or delete them again after a rebuild';
   const file = `${volume.name}: ${name}${TOMBSTONES_SUFFIX}`;

@@ -22,11 +22,11 @@ import {
   marksOf,
   namedContent,
   readReplacedNotes,
-  sealedBytes,
+  type SegmentBytes,
+  type SegmentStore,
   segmentRecords,
   sweepContents,
 } from '../../ledger/index.ts';
-import type { ObjectInfo, Volume } from '../../volume/index.ts';
 import { readRecords } from '../../warc/index.ts';
 import { inSegment, isBadSector } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -36,14 +36,13 @@ import { listedSegment, unlistSegment } from '../segment/listed-segment.ts';
 import { countOdd, OddCounter } from '../segment/odd-records.ts';
 import { type ReplacedSegment, readReplaced } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
-import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
 import { finishDeletions } from './finish-delete.ts';
+import { type Found, removeFound, segmentsIn } from './found-segment.ts';
 import { finishSwaps, isUnfinishedReplacement } from './segment-swap.ts';
 
 /** The collection of files that are not in a folder. */
 const DEFAULT_COLLECTION = 'default';
 const HOW_TO_REPAIR = 'restore it from a backup, or run `pinakes rebuild` to continue with what is left';
-export const SEGMENT_NAME = /\.w?arc(\.gz|\.zst)?$/i;
 
 export type HealOptions = {
   /** Called with every segment that was read or changed. */
@@ -66,7 +65,7 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
   await dropEmptyRows(archive);
   // Rows of replacements that are being written are in the catalog only.
   const names = new Map((await archive.catalog.segments()).map((segment) => [segment.name, segment]));
-  const listed = await listSegments(archive);
+  const listed = await listSegments(archive, names);
   const unclear = new Set<Found>();
   const written = await findReplacements(archive, listed, names, unclear);
   const { stale, apart } = await removeStale(archive, listed, written, names);
@@ -86,10 +85,10 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
     for (const one of some) if (!isReplacement.has(one) && !unclear.has(one)) await healOne(one);
   };
   const healOne = async (one: Found) => {
-    const { volume, object } = one;
+    const { store, object } = one;
     const known = names.get(object.name);
     if (known && isUnfinishedReplacement(known)) return;
-    const counts = known ? known.volume === volume.name : volumeOf.get(object.name) === one;
+    const counts = known ? known.volume === store.volume : volumeOf.get(object.name) === one;
     // A segment that is completely in the catalog is not noted as unread, even if it cannot be read now.
     const onError = () => {
       if (counts && object.bytes > (known?.bytes ?? -1)) archive.segmentRegistry.unread.add(object.name);
@@ -134,30 +133,26 @@ function depth(replacements: ReadonlyMap<string, FoundReplacement>, name: string
   return one && one.replaced.name !== name ? 1 + depth(replacements, one.replaced.name) : 0;
 }
 
-type Found = { readonly volume: Volume; readonly object: ObjectInfo };
-
 /** A replacement, and the segment that it replaces. */
 type FoundReplacement = { readonly found: Found; readonly replaced: ReplacedSegment };
 
-function whereIs({ volume, object }: Found): string {
-  return `${volume.name}: ${object.name}`;
+function whereIs({ store, object }: Found): string {
+  return `${store.volume}: ${object.name}`;
 }
 
-/** The objects that are segments, volume by volume, in order of name. */
-async function listSegments(archive: OpenedArchive): Promise<Found[]> {
+/** The segments in all volumes, volume by volume, in order of name. */
+async function listSegments(archive: OpenedArchive, rows: ReadonlyMap<string, Segment>): Promise<Found[]> {
   const found: Found[] = [];
-  for (const volume of archive.volumes.available()) {
+  for (const store of archive.stores.available()) {
     try {
-      const objects = await volume.list();
-      await reportMissing(archive, volume, objects);
-      reportDamagedLinks(archive, volume);
-      for (const object of objects) {
-        if (SEGMENT_NAME.test(object.name) && !object.name.endsWith(TOMBSTONES_SUFFIX)) found.push({ volume, object });
-      }
+      const segments = await segmentsIn(store, rows);
+      await reportMissing(archive, store, segments);
+      reportDamagedLinks(archive, store);
+      found.push(...segments);
     } catch (error) {
       if (!isMissing(error)) throw error;
-      archive.segmentRegistry.unread.add(volume.name);
-      reportError(archive, `volume ${volume.name}`, error);
+      archive.segmentRegistry.unread.add(store.volume);
+      reportError(archive, `volume ${store.volume}`, error);
     }
   }
   return found;
@@ -167,7 +162,7 @@ async function listSegments(archive: OpenedArchive): Promise<Found[]> {
  * Reports damaged lines in the list of files that were added in place. The files in these lines are unknown, and so are
  * the contents that their captures refer to.
  */
-function reportDamagedLinks(archive: OpenedArchive, { name }: Volume): void {
+function reportDamagedLinks(archive: OpenedArchive, { volume: name }: SegmentStore): void {
   const { damagedLines = [] } = archive.volumes.linked(name) ?? {};
   if (damagedLines.length === 0) return;
   archive.segmentRegistry.unread.add(name);
@@ -180,9 +175,9 @@ function reportDamagedLinks(archive: OpenedArchive, { name }: Volume): void {
  * Segments of the catalog that are missing from an available volume. They are reported together, since there may be
  * very many.
  */
-async function reportMissing(archive: OpenedArchive, volume: Volume, objects: readonly ObjectInfo[]): Promise<void> {
-  const there = new Set(objects.map(({ name }) => name));
-  const missing = (one: Segment) => one.volume === volume.name && !there.has(one.name);
+async function reportMissing(archive: OpenedArchive, { volume }: SegmentStore, found: readonly Found[]): Promise<void> {
+  const there = new Set(found.map(({ object }) => object.name));
+  const missing = (one: Segment) => one.volume === volume && !there.has(one.name);
   const [first, ...others] = (await archive.segmentRegistry.all()).filter(missing);
   if (!first) return;
   const more = others.length === 0 ? '' : `, nor ${others.length === 1 ? 'is' : 'are'} ${others.length} more`;
@@ -190,7 +185,7 @@ async function reportMissing(archive: OpenedArchive, volume: Volume, objects: re
   archive.report({
     code: 'segment-missing',
     level: 'error',
-    file: `${volume.name}: ${first.name}`,
+    file: `${volume}: ${first.name}`,
     offset: 0,
     message,
   });
@@ -247,9 +242,10 @@ async function healObject(
   segment: Segment | undefined,
   options: HealingOfAll,
 ): Promise<Segment | undefined> {
-  const { volume, object } = found;
-  if (segment && object.bytes === segment.bytes && object.sealed === (segment.state === 'sealed')) {
-    if (!object.sealed && volume.writable) await resumeSegment(archive, segment);
+  const { store, object } = found;
+  const isAsListed = object.bytes === segment?.bytes && object.sealed === (segment.state === 'sealed');
+  if (segment && isAsListed && segment.state !== 'sealing') {
+    if (!object.sealed && store.isWritable) await resumeSegment(archive, segment);
     return undefined;
   }
   return healUnequal(archive, found, segment, options);
@@ -269,12 +265,12 @@ async function findReplacements(
   const written: FoundReplacement[] = [];
   for (const one of found) {
     // Files that were added in place are never replacements.
-    if (names.has(one.object.name) || archive.volumes.linked(one.volume.name)) continue;
+    if (names.has(one.object.name) || archive.volumes.linked(one.store.volume)) continue;
     const onError = () => {
       unclear.add(one);
       archive.segmentRegistry.unread.add(one.object.name);
     };
-    const work = () => readReplaced(one.volume, one.object.name);
+    const work = () => readReplaced(one.store, one.content);
     const replaced = await reportingErrors(archive, whereIs(one), work, onError);
     if (replaced && replaced.name !== one.object.name) written.push({ found: one, replaced });
   }
@@ -307,13 +303,13 @@ async function removeStale(
     // refer to contents that are gone.
     const isComplete = olds.some(({ object }) => object.sealed);
     if (replaced.isNotedWhenSwapped && isComplete && !(await isNoted(archive, later, replaced))) continue;
-    const canGo = olds.every(({ volume }) => volume.writable);
+    const canGo = olds.every(({ store }) => store.isWritable);
     if (canGo && (await reportingErrors(archive, whereIs(later), () => isSound(later))))
       for (const old of olds) stale.add(old);
     else apart.add(later);
   }
   for (const old of stale) {
-    await old.volume.remove([old.object.name]);
+    await removeFound(old);
     await archive.tombstones.remove(old.object);
   }
   return { stale, apart };
@@ -326,13 +322,13 @@ async function isNoted({ stores }: OpenedArchive, { object }: Found, { name }: R
 }
 
 /** Whether every byte of a segment can be read as records. */
-async function isSound({ volume, object }: Found): Promise<boolean> {
+async function isSound({ store, object, content }: Found): Promise<boolean> {
   let sound = true;
   // Zeros in place of a record look like padding, which our segments never have.
   const onFinding = ({ level, code }: Finding) => {
     if (level === 'error' || code === 'padding-skipped') sound = false;
   };
-  for await (const record of readRecords(volume.stream(object.name), { name: object.name, onFinding }))
+  for await (const record of readRecords(store.stream(content, 0, object.bytes), { name: object.name, onFinding }))
     for await (const _ of record.body());
   return sound;
 }
@@ -343,21 +339,21 @@ async function settleReplacement(
   { found, replaced }: FoundReplacement,
   isDouble: boolean,
 ): Promise<undefined> {
-  const { volume, object } = found;
+  const { store, object } = found;
   const old = await archive.segmentRegistry.byName(replaced.name);
   // If the replaced segment could not be read, a sealed replacement may be all that is left of it, although it contains
   // records that were deleted later.
-  if (!volume.writable) return;
+  if (!store.isWritable) return;
   const isNeeded = !old || !((await isThere(archive, old)) || (await isContained(archive, found, old)));
   if (object.sealed && isNeeded) return;
-  await volume.remove([object.name]);
+  await removeFound(found);
   // If another object has this name, the tombstones belong to that object.
   if (!isDouble) await archive.tombstones.remove(object);
 }
 
 /** Whether the object of a segment has the length that the catalog says. */
-async function isThere({ volumes }: OpenedArchive, { volume, name, bytes }: Segment): Promise<boolean> {
-  const [object] = await volumes.get(volume).stat([name]);
+async function isThere({ stores }: OpenedArchive, { volume, name, bytes }: Segment): Promise<boolean> {
+  const { object } = await stores.get(volume).find(name);
   return object?.sealed === true && object.bytes >= bytes;
 }
 
@@ -366,15 +362,15 @@ async function isThere({ volumes }: OpenedArchive, { volume, name, bytes }: Segm
  * older state of the segment.
  */
 async function isContained(
-  { catalog, collections, fingerprint, stores }: OpenedArchive,
-  { volume, object: { name, bytes } }: Found,
+  { catalog, collections, fingerprint }: OpenedArchive,
+  { store, object: { bytes }, content }: Found,
   { collection }: Segment,
 ): Promise<boolean> {
   let isSound = true;
   const onFinding = ({ level }: Finding) => {
     if (level === 'error') isSound = false;
   };
-  const records = segmentRecords(stores.get(volume.name), sealedBytes(name, bytes), 0, bytes, { onFinding });
+  const records = segmentRecords(store, content, 0, bytes, { onFinding });
   const collectionName = await collections.name(collection);
   for await (const { facts } of records) {
     const { kind, time, urlKey, hash } = facts;
@@ -393,9 +389,9 @@ async function isContained(
  * objects before it removes one.
  */
 async function settleDouble(archive: OpenedArchive, found: Found): Promise<undefined> {
-  const { volume, object } = found;
-  if (!object.sealed && volume.writable) {
-    await volume.remove([object.name]);
+  const { store, object } = found;
+  if (!object.sealed && store.isWritable) {
+    await removeFound(found);
     return;
   }
   archive.report({
@@ -413,7 +409,7 @@ async function healUnequal(
   known: Segment | undefined,
   options: HealingOfAll,
 ): Promise<Segment | undefined> {
-  const { volume, object } = found;
+  const { store, object, content } = found;
   const segment = known ?? (await listFound(archive, found));
   if (segment.bytes > object.bytes)
     throw new PinakesError('OBJECT_MOVED', {
@@ -421,7 +417,8 @@ async function healUnequal(
       detail: `it is shorter than in the catalog; ${HOW_TO_REPAIR}`,
     });
   archive.segmentRegistry.put(segment);
-  const healed = await healSegment(await healingOf(archive, segment, options), segment);
+  const healing = await healingOf(archive, segment, content, options);
+  const healed = await healSegment({ ...healing, ...freshSealing(store, known) }, segment);
   if (healed.kind === 'dropped') {
     archive.segmentRegistry.forget(segment.number);
     return undefined;
@@ -432,14 +429,26 @@ async function healUnequal(
   archive.segmentRegistry.put(row);
   // Dead records were counted in any of them.
   if (isDeletionSegment(row)) for (const one of await archive.catalog.segments()) archive.segmentRegistry.put(one);
-  if (row.state === 'open' && volume.writable) await resumeSegment(archive, row);
+  if (row.state === 'open' && store.isWritable) await resumeSegment(archive, row);
   return row;
 }
 
 /** A row for a segment that the catalog does not know. */
-async function listFound(archive: OpenedArchive, { volume, object: { name } }: Found): Promise<Segment> {
+async function listFound(archive: OpenedArchive, { store, object: { name }, content }: Found): Promise<Segment> {
   const folder = name.includes('/') ? name.split('/')[0]! : DEFAULT_COLLECTION;
-  return listedSegment(archive, { volume: volume.name, name, collection: await archive.collections.number(folder) });
+  const collection = await archive.collections.number(folder);
+  return listedSegment(archive, { volume: store.volume, name, collection }, content);
+}
+
+/**
+ * How a segment is sealed whose parts were found without a row. The process that wrote them may have been of another
+ * life of the catalog, and what it puts late must not change the segment: it is sealed under a name of this owner (R3).
+ */
+function freshSealing(
+  { hasParts, ownerNumber }: SegmentStore,
+  known: Segment | undefined,
+): Pick<HealingOptions, 'isEmbedded' | 'freshFor'> {
+  return hasParts && !known ? { isEmbedded: false, freshFor: ownerNumber } : {};
 }
 
 /**
@@ -449,10 +458,11 @@ async function listFound(archive: OpenedArchive, { volume, object: { name } }: F
 async function healingOf(
   archive: OpenedArchive,
   segment: Segment,
+  content: SegmentBytes,
   { signal, isEmpty, onFinding = (finding) => archive.report(finding) }: HealingOfAll,
 ): Promise<HealingOptions> {
   const { catalog, clock, stores, fingerprint, segmentRegistry, tombstones } = archive;
-  const isOwn = await archive.access.isOwn(segment);
+  const isOwn = await archive.access.isOwn({ ...content, volume: segment.volume });
   return {
     catalog,
     lease: undefined,

@@ -7,13 +7,13 @@
  * An interruption leaves at most two objects of one name. The next opening removes an unfinished copy. The next
  * migration compares a finished copy with the other object and removes the surplus one.
  */
-import { PinakesError, RunningDigest, toHex } from '../../base/index.ts';
+import { PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
-import { refusalOf } from '../../ledger/index.ts';
-import type { Volume } from '../../volume/index.ts';
+import { listedObjects, refusalOf, type SegmentStore, wholeObject } from '../../ledger/index.ts';
 import { isBadSector } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { changeSegment } from '../segment/listed-segment.ts';
+import { ObjectCopy } from '../segment/object-copy.ts';
 import { digestOfObject } from '../segment/segment-double.ts';
 import { appliedNote, TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
 import { sealOpenSegments } from './volume-admin.ts';
@@ -28,8 +28,8 @@ export type MigrateOptions = {
 export type MigrateReport = {
   segments: number;
   bytes: number;
-  /** Free bytes in the target before the migration. */
-  readonly freeBytes: number;
+  /** Free bytes in the target before the migration. Undefined: the target does not say. */
+  readonly freeBytes: number | undefined;
   /** Segments that could not be moved, and why. */
   readonly failures: PinakesError[];
 };
@@ -40,20 +40,21 @@ export async function migrateVolume(
   toName: string,
   options: MigrateOptions = {},
 ): Promise<MigrateReport> {
-  const from = archive.volumes.named(fromName);
-  const to = archive.volumes.named(toName);
+  const storeOf = (name: string) => archive.stores.get(archive.volumes.named(name).name);
+  const from = storeOf(fromName);
+  const to = storeOf(toName);
   const isLinked = archive.volumes.linked(fromName) !== undefined;
   if (fromName === toName)
     throw new PinakesError('BAD_ARGUMENT', {
       where: `volume ${fromName}`,
       detail: 'it is both the source and the target',
     });
-  if (!to.writable) throw new PinakesError('VOLUME_READ_ONLY', { where: `volume ${toName}` });
-  if (!from.writable && !isLinked) {
+  if (!to.isWritable) throw new PinakesError('VOLUME_READ_ONLY', { where: `volume ${toName}` });
+  if (!from.isWritable && !isLinked) {
     const detail = 'copied segments could not be removed from it';
     throw new PinakesError('VOLUME_READ_ONLY', { where: `volume ${fromName}`, detail });
   }
-  const { freeBytes } = await to.space();
+  const freeBytes = (await to.space())?.freeBytes;
   const report: MigrateReport = { segments: 0, bytes: 0, freeBytes, failures: [] };
   const migration = new Migration(archive, from, to, isLinked);
   if (!options.dryRun) await archive.exclusive(() => sealOpenSegments(archive, ({ volume }) => volume === fromName));
@@ -94,11 +95,11 @@ function unsealed({ name }: Segment): PinakesError {
 
 class Migration {
   readonly #archive: OpenedArchive;
-  readonly #from: Volume;
-  readonly #to: Volume;
+  readonly #from: SegmentStore;
+  readonly #to: SegmentStore;
   readonly #isLinked: boolean;
 
-  constructor(archive: OpenedArchive, from: Volume, to: Volume, isLinked: boolean) {
+  constructor(archive: OpenedArchive, from: SegmentStore, to: SegmentStore, isLinked: boolean) {
     this.#archive = archive;
     this.#from = from;
     this.#to = to;
@@ -109,18 +110,18 @@ class Migration {
   async move(number: number): Promise<Segment | undefined> {
     const { segmentRegistry, tombstones } = this.#archive;
     let segment = await segmentRegistry.find(number);
-    if (segment?.volume !== this.#from.name) return undefined;
+    if (segment?.volume !== this.#from.volume) return undefined;
     if (segment.state !== 'sealed') {
-      await sealOpenSegments(this.#archive, ({ volume }) => volume === this.#from.name);
+      await sealOpenSegments(this.#archive, ({ volume }) => volume === this.#from.volume);
       segment = await segmentRegistry.find(number);
       if (!segment) return undefined;
       if (segment.state !== 'sealed') throw unsealed(segment);
     }
     const { name } = segment;
-    await this.#copy(name);
+    const copy = await this.#copy(name);
     await this.#copyTombstones(segment);
-    await this.#to.seal(name);
-    const to = { state: 'sealed', volume: this.#to.name } as const;
+    await copy?.seal();
+    const to = { state: 'sealed', volume: this.#to.volume } as const;
     const moved = await changeSegment(this.#archive, segment, to, { putNotes: await tombstones.appliedNotes(name) });
     await this.#removeSource(name);
     return moved;
@@ -133,9 +134,9 @@ class Migration {
   async removeDoubles(): Promise<PinakesError[]> {
     const { segmentRegistry } = this.#archive;
     const failures: PinakesError[] = [];
-    for (const { name } of await this.#from.list()) {
+    for (const { name } of await listedObjects(this.#from)) {
       const segment = await segmentRegistry.byName(name);
-      if (segment?.volume !== this.#to.name) continue;
+      if (segment?.volume !== this.#to.volume) continue;
       try {
         await this.#assertSame(name, await digestOfObject(this.#from, name));
         await this.#removeSource(name);
@@ -146,49 +147,47 @@ class Migration {
     return failures;
   }
 
-  async #copy(name: string): Promise<void> {
-    const [there] = await this.#to.stat([name]);
-    if (there?.sealed) {
+  /** A copy that is read back and not sealed yet. Undefined: a sealed copy is there. */
+  async #copy(name: string): Promise<ObjectCopy | undefined> {
+    const { object } = await this.#to.find(name);
+    if (object?.sealed) {
       await this.#assertSame(name, await digestOfObject(this.#from, name));
-      return;
+      return undefined;
     }
-    if (there) await this.#to.remove([name]);
-    await this.#to.create(name);
+    const copy = await ObjectCopy.begin(this.#to, name);
     try {
-      const digest = new RunningDigest('sha256');
-      let length = 0;
-      for await (const piece of this.#from.stream(name)) {
-        digest.update(piece);
-        await this.#to.append(name, length, [piece]);
-        length += piece.length;
-      }
-      await this.#to.sync([name]);
-      await this.#assertSame(name, toHex(digest.finish().bytes));
+      const whole = wholeObject(name);
+      for await (const piece of this.#from.stream(whole, 0, whole.bytes)) await copy.append(piece);
+      if (await copy.isAsWritten()) return copy;
+      throw this.#isOther(name);
     } catch (error) {
-      await this.#to.remove([name]).catch(() => {});
+      await copy.remove().catch(() => {});
       throw error;
     }
   }
 
   async #copyTombstones(segment: Segment): Promise<void> {
-    const [there] = await this.#from.stat([segment.name + TOMBSTONES_SUFFIX]);
-    if (!there) return;
+    const { object } = await this.#from.find(segment.name + TOMBSTONES_SUFFIX);
+    if (!object) return;
     const tombstones = await this.#archive.tombstones.listApplied(segment);
-    await this.#archive.tombstones.add({ ...segment, volume: this.#to.name }, tombstones);
+    await this.#archive.tombstones.add({ ...segment, volume: this.#to.volume }, tombstones);
   }
 
   async #assertSame(name: string, sourceDigest: string): Promise<void> {
-    if ((await digestOfObject(this.#to, name)) === sourceDigest) return;
-    const detail = `the copy in volume ${this.#to.name} is not the same as the source in volume ${this.#from.name}`;
-    throw new PinakesError('OBJECT_CHANGED', { where: name, detail });
+    if ((await digestOfObject(this.#to, name)) !== sourceDigest) throw this.#isOther(name);
+  }
+
+  #isOther(name: string): PinakesError {
+    const detail = `the copy in volume ${this.#to.volume} is not the same as the source in volume ${this.#from.volume}`;
+    return new PinakesError('OBJECT_CHANGED', { where: name, detail });
   }
 
   async #removeSource(name: string): Promise<void> {
     // With this note left, the next opening would report these tombstones as lost.
-    const removeNotes = [appliedNote(this.#from.name, name)];
+    const removeNotes = [appliedNote(this.#from.volume, name)];
     refusalOf(await this.#archive.commitGroup({ removeNotes, durable: true }));
     // Linked files belong to their owner. Only the link is removed.
-    if (this.#isLinked) await this.#archive.volumes.linked(this.#from.name)!.unlink([name]);
+    if (this.#isLinked) await this.#archive.volumes.linked(this.#from.volume)!.unlink([name]);
     else await this.#from.remove([name, name + TOMBSTONES_SUFFIX]);
   }
 }

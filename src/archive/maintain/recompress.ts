@@ -169,12 +169,12 @@ async function sampleSegment(
   archive: OpenedArchive,
   segment: Segment,
 ): Promise<{ dictionary: Uint8Array | undefined; share: number }> {
-  const volume = archive.volumes.get(segment.volume);
+  const store = archive.stores.get(segment.volume);
   const { name, bytes } = segment;
   const coding: Coding = /\.gz$/i.test(name) ? 'gzip' : 'none';
-  const open = (offset: number) => volume.stream(name, offset, bytes);
+  const open = (offset: number) => store.stream(segment, offset, bytes);
   const dictionary = await dictionaryFor([{ path: name, bytes, source: { coding, open } }], LEVEL);
-  using source = new MemberBytes(volume, name, undefined);
+  using source = new MemberBytes(store, segment, undefined);
   const encoder = new MemberEncoder({ coding: 'zstd', level: LEVEL, dictionary });
   let before = 0;
   let after = 0;

@@ -84,10 +84,10 @@ class Recode {
 
   /** Writes the replacement. Returns why that is not possible, or undefined when it is written. */
   async write(): Promise<string | undefined> {
-    const { volumes, access } = this.#archive;
-    const volume = volumes.get(this.#segment.volume);
+    const { stores, access } = this.#archive;
+    const store = stores.get(this.#segment.volume);
     const dictionary = await access.dictionaryOf(this.#segment.number);
-    using source = new MemberBytes(volume, this.#segment.name, dictionary);
+    using source = new MemberBytes(store, this.#segment, dictionary);
     const encoder = new MemberEncoder({ coding: 'zstd', ...this.#options });
     let end = 0;
     try {
@@ -134,10 +134,10 @@ class Recode {
   /** Compares the bytes that the written members decode to, record by record. */
   async readBack(bytes: number): Promise<void> {
     const { dictionary } = this.#options;
-    const { row } = this.#writer;
-    using source = new MemberBytes(this.#archive.volumes.get(row.volume), row.name, dictionary);
+    const written = { ...this.#writer.row, state: 'sealed', bytes } as const;
+    using source = new MemberBytes(this.#archive.stores.get(written.volume), written, dictionary);
     const digest = new RunningDigest('sha256');
-    for await (const { record, isOwn } of this.#records({ ...row, bytes }, undefined)) {
+    for await (const { record, isOwn } of this.#records(written, undefined)) {
       const { length } = record.tail!;
       if (isOwn || length === undefined) continue;
       const member = { offset: record.head.offset, length };
@@ -147,7 +147,7 @@ class Recode {
     }
     if (toHex(digest.finish().bytes) === toHex(this.#digest.finish().bytes)) return;
     const detail = 'what was written does not read back as it was';
-    throw new PinakesError('VOLUME_IO', { where: `volume ${row.volume}: ${row.name}`, detail });
+    throw new PinakesError('VOLUME_IO', { where: `volume ${written.volume}: ${written.name}`, detail });
   }
 
   /** Every record, read to its end, and whether the archive wrote it about the segment itself. */
@@ -156,7 +156,7 @@ class Recode {
     dictionary: Uint8Array | undefined,
   ): AsyncGenerator<{ record: ReadingRecord; isOwn: boolean }> {
     const { name, volume, bytes } = segment;
-    const records = readRecords(this.#archive.volumes.get(volume).stream(name, 0, bytes), {
+    const records = readRecords(this.#archive.stores.get(volume).stream(segment, 0, bytes), {
       name,
       dictionary: dictionary && Buffer.from(dictionary),
       checkDigests: this.#archive.access.checkOf(segment),

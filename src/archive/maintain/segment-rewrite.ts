@@ -97,9 +97,9 @@ class Rewrite {
   }
 
   async *#records(): AsyncGenerator<ReadingRecord> {
-    const { volumes, access } = this.#archive;
+    const { stores, access } = this.#archive;
     const dictionary = await access.dictionaryOf(this.#segment.number);
-    const stream = volumes.get(this.#segment.volume).stream(this.#segment.name, 0, this.#segment.bytes);
+    const stream = stores.get(this.#segment.volume).stream(this.#segment, 0, this.#segment.bytes);
     const records = readRecords(stream, {
       name: this.#segment.name,
       inputBytes: this.#segment.bytes,

@@ -201,11 +201,11 @@ async function* placedRecords(
   from: number,
   to: number,
 ): AsyncGenerator<PlacedFacts> {
-  const { access, volumes } = archive;
+  const { access, stores } = archive;
   const isOwn = await access.isOwn(segment);
   const dictionary = await access.dictionaryOf(segment.number);
   const onFinding = (finding: Finding) => archive.report(inSegment(finding, isOwn));
-  const records = readRecords(volumes.get(segment.volume).stream(segment.name, from, to), {
+  const records = readRecords(stores.get(segment.volume).stream(segment, from, to), {
     name: segment.name,
     offset: from,
     inputBytes: to - from,

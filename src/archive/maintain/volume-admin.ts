@@ -34,9 +34,9 @@ export async function listVolumes(archive: OpenedArchive): Promise<VolumeStatus[
   const volumes: VolumeStatus[] = [];
   for (const setting of archive.volumes.settings()) {
     const own = segments.filter((segment) => segment.volume === setting.name);
-    const volume = archive.volumes.available().find(({ name }) => name === setting.name);
     let failure = archive.volumes.failureOf(setting.name);
-    const space = await volume?.space().catch((error: PinakesError) => {
+    const store = failure ? undefined : archive.stores.get(setting.name);
+    const space = await store?.space().catch((error: PinakesError) => {
       failure = error;
       return undefined;
     });

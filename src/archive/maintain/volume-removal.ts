@@ -6,11 +6,12 @@
  * can become a volume under another name.
  */
 import { PinakesError } from '../../base/index.ts';
+import { listedObjects } from '../../ledger/index.ts';
 import { removeDirectorySentinel } from '../../volume/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
 import { removeWriter } from '../segment/volume-writer.ts';
-import { SEGMENT_NAME } from './heal.ts';
+import { SEGMENT_NAME } from './found-segment.ts';
 import { finishSwaps } from './segment-swap.ts';
 
 /** Removes an empty volume from the connector. */
@@ -37,7 +38,7 @@ export async function removeVolume(archive: OpenedArchive, name: string): Promis
 async function assertEmpty(archive: OpenedArchive, name: string): Promise<void> {
   const where = `volume ${name}`;
   const failure = archive.volumes.failureOf(name);
-  const objects = failure ? failure : await archive.volumes.get(name).list().catch(missing);
+  const objects = failure ? failure : await listedObjects(archive.stores.get(name)).catch(missing);
   if (objects instanceof PinakesError) {
     const detail = `${objects.detail ?? objects.code}; whether it is empty can be checked only while it is available`;
     throw new PinakesError('VOLUME_MISSING', { where: objects.where ?? where, detail, cause: objects });

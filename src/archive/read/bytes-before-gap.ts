@@ -4,23 +4,23 @@
  * readable sector.
  */
 import { READ_CHUNK_BYTES, SECTOR_BYTES, sectorRest } from '../../base/index.ts';
-import type { Volume } from '../../volume/index.ts';
+import type { SegmentBytes, SegmentStore } from '../../ledger/index.ts';
 import { ifGiven, isBadSector } from '../damage.ts';
 
 export type Gap = { readonly from: number; readonly to: number };
 
 export class BytesBeforeGap implements AsyncIterable<Uint8Array> {
-  readonly #volume: Volume;
-  readonly #name: string;
+  readonly #store: SegmentStore;
+  readonly #segment: SegmentBytes;
   readonly #end: number;
   /** The offset of the next bytes. */
   position: number;
   /** The gap, known when all bytes before it were read. Undefined when there is no gap. */
   gap: Gap | undefined;
 
-  constructor(volume: Volume, name: string, from: number, end: number) {
-    this.#volume = volume;
-    this.#name = name;
+  constructor(store: SegmentStore, segment: SegmentBytes, from: number, end: number) {
+    this.#store = store;
+    this.#segment = segment;
     this.#end = end;
     this.position = from;
   }
@@ -28,7 +28,7 @@ export class BytesBeforeGap implements AsyncIterable<Uint8Array> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     for (;;) {
       try {
-        for await (const piece of this.#volume.stream(this.#name, this.position, this.#end)) {
+        for await (const piece of this.#store.stream(this.#segment, this.position, this.#end)) {
           this.position += piece.length;
           yield piece;
         }
@@ -62,7 +62,7 @@ export class BytesBeforeGap implements AsyncIterable<Uint8Array> {
   /** The rest of the sector. Undefined when the disk cannot read it. */
   async #sectorAt(offset: number): Promise<Uint8Array | undefined> {
     const length = Math.min(sectorRest(offset), this.#end - offset);
-    const [bytes] = (await ifGiven(this.#volume.read([{ name: this.#name, offset, length }]))) ?? [];
+    const [bytes] = (await ifGiven(this.#store.read(this.#segment, [{ offset, length }]))) ?? [];
     return bytes;
   }
 }

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, createZstdDecompress } from 'node:zlib';
 import { PinakesError, ZSTD_WINDOW_LOG_MAX } from '../../base/index.ts';
-import type { Volume } from '../../volume/index.ts';
+import type { SegmentBytes, SegmentStore } from '../../ledger/index.ts';
 import { codingOf, RecordDecoder } from '../../warc/index.ts';
 
 /** Members up to this size are read and decoded at once. */
@@ -14,16 +14,16 @@ const WHOLE_BYTES_MAX = 1024 * 1024;
 
 export type Member = { readonly offset: number; readonly length: number };
 
-/** Reads members of one object. */
+/** Reads members of one segment. */
 export class MemberBytes implements Disposable {
-  readonly #volume: Volume;
-  readonly #name: string;
+  readonly #store: Pick<SegmentStore, 'read' | 'stream'>;
+  readonly #segment: SegmentBytes;
   readonly #dictionary: Uint8Array | undefined;
   readonly #decoder = new RecordDecoder();
 
-  constructor(volume: Volume, name: string, dictionary: Uint8Array | undefined) {
-    this.#volume = volume;
-    this.#name = name;
+  constructor(store: Pick<SegmentStore, 'read' | 'stream'>, segment: SegmentBytes, dictionary: Uint8Array | undefined) {
+    this.#store = store;
+    this.#segment = segment;
     this.#dictionary = dictionary;
   }
 
@@ -34,14 +34,14 @@ export class MemberBytes implements Disposable {
   /** All bytes of a member. Undefined when the member is larger than WHOLE_BYTES_MAX. */
   async whole(member: Member): Promise<Uint8Array | undefined> {
     if (member.length > WHOLE_BYTES_MAX) return undefined;
-    const [packed] = await this.#volume.read([{ name: this.#name, ...member }]);
+    const [packed] = await this.#store.read(this.#segment, [member]);
     return this.#decoder.decodeMember(packed!, this.#dictionary);
   }
 
   async *pieces(member: Member): AsyncGenerator<Uint8Array> {
     const end = member.offset + member.length;
-    const [start] = await this.#volume.read([{ name: this.#name, offset: member.offset, length: 4 }]);
-    const packed = copies(this.#volume.stream(this.#name, member.offset, end));
+    const [start] = await this.#store.read(this.#segment, [{ offset: member.offset, length: 4 }]);
+    const packed = copies(this.#store.stream(this.#segment, member.offset, end));
     const engine = this.#engine(codingOf(start!));
     if (!engine) {
       yield* packed;
@@ -51,7 +51,7 @@ export class MemberBytes implements Disposable {
     try {
       yield* engine as AsyncIterable<Uint8Array>;
     } catch (cause) {
-      throw damaged(cause, `${this.#name}:${member.offset}`);
+      throw damaged(cause, `${this.#segment.name}:${member.offset}`);
     } finally {
       engine.destroy();
       await decoding;

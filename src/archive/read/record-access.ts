@@ -5,8 +5,9 @@
  * Reading a record whole succeeds only if it is sound. Other records are read in pieces, which returns everything
  * readable and reports the damage.
  */
-import { type Finding, PinakesError } from '../../base/index.ts';
+import { type Finding, mapLimited, PinakesError } from '../../base/index.ts';
 import type { CatalogView, Place, Segment } from '../../catalog/index.ts';
+import type { SegmentBytes, SegmentStores } from '../../ledger/index.ts';
 import {
   BlockScanner,
   type DecodedRecord,
@@ -24,7 +25,6 @@ import { type Damage, damageError, damageOf, ifGiven, isBadSector, isDamage } fr
 import { isOwnBeginning } from '../segment/replacement.ts';
 import { codingOfName } from '../segment/segment-kind.ts';
 import type { SegmentRegistry } from '../segment/segment-registry.ts';
-import type { VolumeSet } from '../segment/volume-set.ts';
 import { PROBLEM_CATALOGUE, problemFinding } from '../verify-problem.ts';
 import { BytesBeforeGap } from './bytes-before-gap.ts';
 import { ContentCheck } from './content-check.ts';
@@ -35,6 +35,8 @@ const WHOLE_BYTES_MAX = 1024 * 1024;
 const DICTIONARIES_MAX = 64;
 /** This many bytes of a member contain the head of its record, unless the head is very long. */
 const HEAD_START_BYTES = 4 * 1024;
+/** Heads are read from this many segments at a time. */
+const SEGMENTS_AT_ONCE = 16;
 
 export type OpenedRecord = {
   readonly head: RecordHead;
@@ -82,8 +84,11 @@ export type RecordLocation = Pick<Place, 'offset' | 'length'> & {
 /** The methods with which other rooms read single records. */
 export type RecordReader = Pick<RecordAccess, 'locate' | 'heads' | 'open' | 'memberPieces' | 'recordsBehind'>;
 
+/** A segment in a volume, with a row or without one. */
+type StoredSegment = SegmentBytes & Pick<Segment, 'volume'>;
+
 export class RecordAccess {
-  readonly #volumes: VolumeSet;
+  readonly #stores: Pick<SegmentStores, 'get'>;
   readonly #segmentRegistry: SegmentRegistry;
   readonly #decoder = new RecordDecoder();
   /** By the name of the segment. */
@@ -93,12 +98,12 @@ export class RecordAccess {
   readonly #check: ContentCheck;
 
   constructor(
-    volumes: VolumeSet,
+    stores: Pick<SegmentStores, 'get'>,
     segmentRegistry: SegmentRegistry,
     catalog: Pick<CatalogView, 'findCaptures'>,
     fingerprint: (digest: Uint8Array) => Uint8Array,
   ) {
-    this.#volumes = volumes;
+    this.#stores = stores;
     this.#segmentRegistry = segmentRegistry;
     this.#check = new ContentCheck(catalog, fingerprint);
   }
@@ -124,9 +129,8 @@ export class RecordAccess {
   /** The member as it is in the segment. */
   async member(place: Place): Promise<Uint8Array> {
     const segment = await this.#segmentRegistry.get(place.segment);
-    const [bytes] = await this.#volumes
-      .get(segment.volume)
-      .read([{ name: segment.name, offset: place.offset, length: place.length }]);
+    const { offset, length } = place;
+    const [bytes] = await this.#stores.get(segment.volume).read(segment, [{ offset, length }]);
     return bytes!;
   }
 
@@ -138,7 +142,7 @@ export class RecordAccess {
   /** The member in pieces, each valid until the next one is read. */
   async *memberPieces(place: Place): AsyncGenerator<Uint8Array> {
     const segment = await this.#segmentRegistry.get(place.segment);
-    yield* this.#volumes.get(segment.volume).stream(segment.name, place.offset, place.offset + place.length);
+    yield* this.#stores.get(segment.volume).stream(segment, place.offset, place.offset + place.length);
   }
 
   /** Head and payload of the record at a place. */
@@ -196,15 +200,15 @@ export class RecordAccess {
   async heads(places: readonly Place[]): Promise<(RecordHead | undefined)[]> {
     const starts: (Uint8Array | undefined)[] = [];
     const segments = await Promise.all(places.map(({ segment }) => this.#segmentRegistry.get(segment)));
-    for (const [volume, indexes] of Map.groupBy(places.keys(), (index) => segments[index]!.volume)) {
+    const bySegment = Map.groupBy(places.keys(), (index) => segments[index]!);
+    await mapLimited([...bySegment], SEGMENTS_AT_ONCE, async ([segment, indexes]) => {
       const ranges = indexes.map((index) => {
         const { offset, length } = places[index]!;
-        return { name: segments[index]!.name, offset, length: Math.min(length, HEAD_START_BYTES) };
+        return { offset, length: Math.min(length, HEAD_START_BYTES) };
       });
-      // One missing file fails the whole call. Then each head is read on its own.
-      const read = (await unlessUnreadable(() => this.#volumes.get(volume).read(ranges))) ?? [];
+      const read = (await unlessUnreadable(() => this.#stores.get(segment.volume).read(segment, ranges))) ?? [];
       for (const [at, index] of indexes.entries()) starts[index] = read[at];
-    }
+    });
     const heads: (RecordHead | undefined)[] = [];
     for (const [index, place] of places.entries()) {
       const start = starts[index];
@@ -224,11 +228,11 @@ export class RecordAccess {
     const segment = await this.#segmentRegistry.get(segmentNumber);
     if (!segment.name.endsWith('.zst')) return undefined;
     if (this.#dictionaries.has(segment.name)) return this.#dictionaries.get(segment.name);
-    const volume = this.#volumes.get(segment.volume);
-    const [start] = await volume.read([{ name: segment.name, offset: 0, length: 8 }]);
+    const store = this.#stores.get(segment.volume);
+    const [start] = await store.read(segment, [{ offset: 0, length: 8 }]);
     const view = Buffer.from(start!);
     const size = view.length === 8 && view.readUInt32LE(0) === 0x184d2a5d ? view.readUInt32LE(4) : 0;
-    const [frame] = size > 0 ? await volume.read([{ name: segment.name, offset: 0, length: 8 + size }]) : [];
+    const [frame] = size > 0 ? await store.read(segment, [{ offset: 0, length: 8 + size }]) : [];
     const dictionary = frame && dictionaryOfFile(Buffer.from(frame));
     const found = dictionary instanceof Uint8Array ? dictionary : undefined;
     this.#dictionaries.set(segment.name, found);
@@ -241,7 +245,7 @@ export class RecordAccess {
    * Whether the archive itself began a segment, according to the warcinfo of the segment. Then every member in it was
    * whole when it was written, unless compaction copied a damaged one. Another writer's file may end in half a record.
    */
-  async isOwn(segment: Segment): Promise<boolean> {
+  async isOwn(segment: StoredSegment): Promise<boolean> {
     const known = this.#own.get(segment.name);
     if (known !== undefined) return known;
     const isOwn = await this.#beginsAsOwn(segment);
@@ -249,9 +253,10 @@ export class RecordAccess {
     return isOwn;
   }
 
-  async #beginsAsOwn({ volume, name }: Segment): Promise<boolean> {
+  async #beginsAsOwn(segment: StoredSegment): Promise<boolean> {
     try {
-      for await (const record of readRecords(this.#volumes.get(volume).stream(name), { name }))
+      const { volume, name, bytes } = segment;
+      for await (const record of readRecords(this.#stores.get(volume).stream(segment, 0, bytes), { name }))
         return await isOwnBeginning(record, name);
     } catch (error) {
       if (!isBadSector(error)) throw error;
@@ -293,7 +298,7 @@ export class RecordAccess {
     end: number,
     options: RecordsOptions,
   ): AsyncGenerator<ReadingRecord> {
-    const stream = this.#volumes.get(segment.volume).stream(segment.name, from, end);
+    const stream = this.#stores.get(segment.volume).stream(segment, from, end);
     const reading = this.#readingOf(segment, await ifGiven(this.dictionaryOf(segment.number)), options);
     yield* readRecords(stream, { ...reading, offset: from, inputBytes: end - from });
   }
@@ -314,7 +319,7 @@ export class RecordAccess {
       reading.onUnreadable?.(problemFinding(code, name, offset, message));
     };
     for (let at = from; at < end; ) {
-      const bytes = new BytesBeforeGap(this.#volumes.get(segment.volume), name, at, end);
+      const bytes = new BytesBeforeGap(this.#stores.get(segment.volume), segment, at, end);
       yield* readRecords(bytes, {
         ...reading,
         offset: at,

@@ -13,7 +13,7 @@
  * After a power cut it may also be one of our own, which is above all that the catalog knows.
  */
 import { type NewSegment, type RootSegment, UPGRADED_NOTE } from '../../catalog/index.ts';
-import { RUNS_NOTE, refusalOf } from '../../ledger/index.ts';
+import { RUNS_NOTE, refusalOf, type SegmentBytes } from '../../ledger/index.ts';
 import { ifGiven } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { readSequence } from './replacement.ts';
@@ -55,11 +55,12 @@ export async function listUpgraded({
 
 /** The place of a segment that was found in a volume. */
 export async function placeOfFound(
-  archive: Pick<OpenedArchive, 'catalog' | 'segmentRegistry' | 'sequences' | 'volumes'>,
+  archive: Pick<OpenedArchive, 'catalog' | 'segmentRegistry' | 'sequences' | 'stores'>,
   { name, volume }: Pick<NewSegment, 'name' | 'volume'>,
+  content: SegmentBytes,
 ): Promise<Place> {
-  const { catalog, segmentRegistry, sequences, volumes } = archive;
-  const own = await ifGiven(readSequence(volumes.get(volume), name));
+  const { catalog, segmentRegistry, sequences, stores } = archive;
+  const own = await ifGiven(readSequence(stores.get(volume), content));
   if (!(await isMadeAgain(archive))) {
     const isOurs = own !== undefined && own > segmentRegistry.newestSequence;
     return isOurs ? { sequence: own, isListed: true } : { isListed: false };

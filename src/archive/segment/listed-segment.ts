@@ -1,17 +1,24 @@
 /** The rows of segments that healing or an add in place finds or makes. The catalog deals their numbers (P3). */
 import { PinakesError } from '../../base/index.ts';
 import type { CommitGroup, NewSegment, Segment, SegmentChange } from '../../catalog/index.ts';
-import { refusalOf, sequenceOf } from '../../ledger/index.ts';
+import { refusalOf, type SegmentBytes, sequenceOf, wholeObject } from '../../ledger/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { placeOfFound } from './kept-places.ts';
 
-type ListingArchive = Pick<OpenedArchive, 'catalog' | 'segmentRegistry' | 'sequences' | 'volumes'>;
+type ListingArchive = Pick<OpenedArchive, 'catalog' | 'segmentRegistry' | 'sequences' | 'stores'>;
 
-/** The row of a segment that is in a volume, which is entered in the catalog unless it is there. */
-export async function listedSegment(archive: ListingArchive, segment: NewSegment): Promise<Segment> {
+/**
+ * The row of a segment that is in a volume, which is entered in the catalog unless it is there. `content`: where its
+ * bytes are, unless it is one object.
+ */
+export async function listedSegment(
+  archive: ListingArchive,
+  segment: NewSegment,
+  content: SegmentBytes = wholeObject(segment.name),
+): Promise<Segment> {
   const known = await archive.catalog.segmentByName(segment.name);
   if (known) return known;
-  const { isListed, ...place } = await placeOfFound(archive, segment);
+  const { isListed, ...place } = await placeOfFound(archive, segment, content);
   return isListed ? list(archive, { ...segment, ...place }) : newSegment(archive, segment);
 }
 

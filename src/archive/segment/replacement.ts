@@ -5,8 +5,7 @@
  */
 import { basename, dirname } from 'node:path';
 import { fromUtf8 } from '../../base/index.ts';
-import { parseOrigin, SEGMENT_FIELDS } from '../../ledger/index.ts';
-import type { Volume } from '../../volume/index.ts';
+import { parseOrigin, SEGMENT_FIELDS, type SegmentBytes, type SegmentStore } from '../../ledger/index.ts';
 import { type Field, type ReadingRecord, readRecords } from '../../warc/index.ts';
 
 const REPLACES = 'pinakes-replaces';
@@ -36,20 +35,23 @@ export function parseReplaced(warcinfo: Uint8Array): ReplacedSegment | undefined
   return { name, tombstoneBytes: Number(field(TOMBSTONE_BYTES) ?? 0), isNotedWhenSwapped };
 }
 
-/** Which segment an object replaces, from its warcinfo record. */
-export async function readReplaced(volume: Volume, name: string): Promise<ReplacedSegment | undefined> {
-  const warcinfo = await readWarcinfo(volume, name);
+type Reading = Pick<SegmentStore, 'stream'>;
+
+/** Which segment another one replaces, from its warcinfo record. */
+export async function readReplaced(store: Reading, segment: SegmentBytes): Promise<ReplacedSegment | undefined> {
+  const warcinfo = await readWarcinfo(store, segment);
   return warcinfo && parseReplaced(warcinfo);
 }
 
 /** The sequence number that a segment says of itself. */
-export async function readSequence(volume: Volume, name: string): Promise<number | undefined> {
-  const warcinfo = await readWarcinfo(volume, name);
+export async function readSequence(store: Reading, segment: SegmentBytes): Promise<number | undefined> {
+  const warcinfo = await readWarcinfo(store, segment);
   return warcinfo && parseOrigin(fromUtf8(warcinfo)).sequence;
 }
 
-async function readWarcinfo(volume: Volume, name: string): Promise<Uint8Array | undefined> {
-  for await (const record of readRecords(volume.stream(name), { name })) {
+async function readWarcinfo(store: Reading, segment: SegmentBytes): Promise<Uint8Array | undefined> {
+  const { name, bytes } = segment;
+  for await (const record of readRecords(store.stream(segment, 0, bytes), { name })) {
     // Other writers' records may have any length.
     const { type, contentLength = Number.POSITIVE_INFINITY } = record.head;
     if (type !== 'warcinfo' || contentLength > WARCINFO_BYTES_MAX) return undefined;

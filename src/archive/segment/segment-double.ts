@@ -6,27 +6,28 @@
  */
 import { RunningDigest, toHex } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
-import type { Volume } from '../../volume/index.ts';
+import { type SegmentStore, wholeObject } from '../../ledger/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 
 /**
  * Removes objects that are identical to the segment. Returns the volume of a double that has to stay, because it
  * differs or cannot be removed.
  */
-export async function removeDoubles({ volumes }: OpenedArchive, segment: Segment): Promise<string | undefined> {
+export async function removeDoubles({ stores }: OpenedArchive, segment: Segment): Promise<string | undefined> {
   const { name } = segment;
-  for (const volume of volumes.available()) {
-    if (volume.name === segment.volume || !(await volume.stat([name]))[0]) continue;
-    const isSame = (await digestOfObject(volume, name)) === (await digestOfObject(volumes.get(segment.volume), name));
-    if (!isSame || !volume.writable) return volume.name;
-    await volume.remove([name]);
+  for (const store of stores.available()) {
+    if (store.volume === segment.volume || !(await store.find(name)).object) continue;
+    const isSame = (await digestOfObject(store, name)) === (await digestOfObject(stores.get(segment.volume), name));
+    if (!isSame || !store.isWritable) return store.volume;
+    await store.remove([name]);
   }
   return undefined;
 }
 
 /** SHA-256 of all bytes of an object. */
-export async function digestOfObject(volume: Volume, name: string): Promise<string> {
+export async function digestOfObject(store: Pick<SegmentStore, 'stream'>, name: string): Promise<string> {
   const digest = new RunningDigest('sha256');
-  for await (const piece of volume.stream(name)) digest.update(piece);
+  const object = wholeObject(name);
+  for await (const piece of store.stream(object, 0, object.bytes)) digest.update(piece);
   return toHex(digest.finish().bytes);
 }

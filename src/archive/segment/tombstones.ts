@@ -3,7 +3,7 @@
  * beside the segment, with `.tombstones` appended to its name, and are part of the truth: a rebuild must not bring back
  * what they deleted. Deletions are records of their own now (see deleter.ts), so only those that a compaction or a
  * migration keeps are written again. When the volume of a segment cannot be written to, its tombstones go to another
- * volume.
+ * volume. A volume of immutable objects never gets any.
  *
  * ```
  *   <offset> SP <content> LF      one line a deleted record; appended and synced before the catalog forgets the capture
@@ -16,7 +16,7 @@
  */
 import { fromHex, fromLatin1, PinakesError, toHex, utf8 } from '../../base/index.ts';
 import type { BlockKey, Capture, CatalogView, Segment } from '../../catalog/index.ts';
-import type { Volume } from '../../volume/index.ts';
+import { type AnyVolume, isPartVolume, type Volume } from '../../volume/index.ts';
 import type { VolumeSet } from './volume-set.ts';
 
 export const TOMBSTONES_SUFFIX = '.tombstones';
@@ -106,7 +106,7 @@ export class Tombstones {
    * of damaged lines.
    */
   async listUnapplied(
-    volume: Volume,
+    volume: Pick<AnyVolume, 'name' | 'stat' | 'read'>,
     segmentName: string,
   ): Promise<{ tombstones: Tombstone[]; bytes: number; damagedLines: number }> {
     const from = (await this.#appliedBytes(volume.name, segmentName)) ?? 0;
@@ -137,10 +137,8 @@ export class Tombstones {
 
   /** Undoes an addition as far as the volume allows. The next addition cuts off the rest. */
   async takeBack({ volume, segmentName, before }: AddedTombstones): Promise<void> {
-    await this.#volumes
-      .get(volume)
-      .truncate(segmentName + TOMBSTONES_SUFFIX, before)
-      .catch(() => {});
+    const written = this.#volumes.get(volume);
+    if (!isPartVolume(written)) await written.truncate(segmentName + TOMBSTONES_SUFFIX, before).catch(() => {});
   }
 
   /** Bytes of a segment's tombstones in all volumes. */
@@ -181,12 +179,14 @@ export class Tombstones {
     return (await readLines(volume, segmentName)).bytes;
   }
 
-  /** The volume of the segment if it is writable, otherwise the first writable one. */
+  /** The volume of the segment if it can be appended to, otherwise the first one that can. */
   #target(segment: Segment): Volume {
-    const volume = this.#volumes.get(segment.volume);
-    const chosen = volume.writable ? volume : this.#volumes.writable()[0];
-    if (!chosen) throw this.#volumes.noneWritable();
-    return chosen;
+    const all = [this.#volumes.get(segment.volume), ...this.#volumes.writable()];
+    for (const volume of all) if (volume.writable && !isPartVolume(volume)) return volume;
+    const [writable] = this.#volumes.writable();
+    if (!writable) throw this.#volumes.noneWritable();
+    const detail = 'it has a list of deleted records of an earlier version; run `pinakes compact` before it is moved';
+    throw new PinakesError('VOLUME_READ_ONLY', { where: `volume ${writable.name}: ${segment.name}`, detail });
   }
 }
 
@@ -211,7 +211,7 @@ type Lines = {
 
 const NO_LINES: Lines = { lines: [], bytes: 0, damagedLines: 0 };
 
-async function readLines(volume: Volume, segmentName: string): Promise<Lines> {
+async function readLines(volume: Pick<AnyVolume, 'stat' | 'read'>, segmentName: string): Promise<Lines> {
   const name = segmentName + TOMBSTONES_SUFFIX;
   const [info] = await volume.stat([name]);
   if (!info) return NO_LINES;

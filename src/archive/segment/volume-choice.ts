@@ -5,7 +5,7 @@
  * another one has room.
  */
 import { PinakesError, view } from '../../base/index.ts';
-import type { Volume, VolumeSpace } from '../../volume/index.ts';
+import { type AnyVolume, isPartVolume, type VolumeSpace } from '../../volume/index.ts';
 import type { VolumeSet } from './volume-set.ts';
 
 const SHARES = 64;
@@ -31,7 +31,7 @@ export async function volumeChoice(volumes: Pick<VolumeSet, 'writable' | 'noneWr
   return (digest) => names[view(digest).readUInt32BE(0) % names.length]!;
 }
 
-type Spaces = { readonly there: readonly Volume[]; readonly spaces: readonly VolumeSpace[] };
+type Spaces = { readonly there: readonly AnyVolume[]; readonly spaces: readonly VolumeSpace[] };
 
 function withRoom(all: Spaces): Spaces {
   const places = all.there
@@ -42,9 +42,16 @@ function withRoom(all: Spaces): Spaces {
   return { there: places.map((index) => all.there[index]!), spaces: places.map((index) => all.spaces[index]!) };
 }
 
-async function spacesOf(volumes: readonly Volume[]): Promise<Spaces> {
-  const asked = await Promise.allSettled(volumes.map((volume) => volume.space()));
-  const there: Volume[] = [];
+/** A volume that does not say how much room it has gets as much as a very large disk. */
+const UNKNOWN_SPACE: VolumeSpace = { freeBytes: 2 ** 40, totalBytes: 2 ** 40 };
+
+async function spaceOf(volume: AnyVolume): Promise<VolumeSpace> {
+  return isPartVolume(volume) ? UNKNOWN_SPACE : volume.space();
+}
+
+async function spacesOf(volumes: readonly AnyVolume[]): Promise<Spaces> {
+  const asked = await Promise.allSettled(volumes.map(spaceOf));
+  const there: AnyVolume[] = [];
   const spaces: VolumeSpace[] = [];
   const failures: unknown[] = [];
   for (const [index, answer] of asked.entries()) {

@@ -6,13 +6,13 @@ import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { fileError, makeDirectories, PinakesError } from '../../base/index.ts';
 import {
+  type AnyVolume,
   createDirectoryVolume,
   createLinkedVolume,
   DirectoryVolume,
   LinkedVolume,
   openDirectoryVolume,
   openLinkedVolume,
-  type Volume,
 } from '../../volume/index.ts';
 import type { VolumeSetting } from '../connector.ts';
 import { misnamedFiles } from './misnamed-files.ts';
@@ -20,7 +20,7 @@ import { volumeWriter } from './volume-writer.ts';
 
 type Opened = {
   readonly setting: VolumeSetting;
-  readonly volume: Volume | undefined;
+  readonly volume: AnyVolume | undefined;
   readonly failure: PinakesError | undefined;
 };
 
@@ -48,13 +48,13 @@ export class VolumeSet {
   }
 
   /** A set of volumes that are already open. Used by tests, and for volumes that are created elsewhere. */
-  static of(volumes: readonly { setting: VolumeSetting; volume: Volume }[]): VolumeSet {
+  static of(volumes: readonly { setting: VolumeSetting; volume: AnyVolume }[]): VolumeSet {
     const set = new VolumeSet();
     for (const { setting, volume } of volumes) set.#opened.set(setting.name, { setting, volume, failure: undefined });
     return set;
   }
 
-  get(name: string): Volume {
+  get(name: string): AnyVolume {
     const opened = this.#opened.get(name);
     if (opened?.volume) return opened.volume;
     throw (
@@ -67,12 +67,12 @@ export class VolumeSet {
   }
 
   /** The volume, if it is not missing. */
-  find(name: string): Volume | undefined {
+  find(name: string): AnyVolume | undefined {
     return this.#opened.get(name)?.volume;
   }
 
   /** A volume that a user names. A name that is not in the connector is a mistake, and not a missing disk. */
-  named(name: string): Volume {
+  named(name: string): AnyVolume {
     if (!this.#opened.has(name)) throw this.unknown(name);
     return this.get(name);
   }
@@ -97,11 +97,11 @@ export class VolumeSet {
   }
 
   /** The volumes that are not missing. */
-  available(): Volume[] {
+  available(): AnyVolume[] {
     return [...this.#opened.values()].flatMap(({ volume }) => (volume ? [volume] : []));
   }
 
-  writable(): Volume[] {
+  writable(): AnyVolume[] {
     return this.available().filter((volume) => volume.writable);
   }
 
@@ -125,7 +125,7 @@ export class VolumeSet {
   }
 
   /** Opens one more volume, or opens a volume again with other settings. */
-  async put(directory: string, setting: VolumeSetting): Promise<Volume> {
+  async put(directory: string, setting: VolumeSetting): Promise<AnyVolume> {
     const known = this.#opened.get(setting.name);
     await known?.volume?.close();
     const opened = await openOne(directory, setting, this.#options);
@@ -177,7 +177,7 @@ async function openOne(directory: string, setting: VolumeSetting, options: Volum
   }
 }
 
-async function openVolume(directory: string, setting: VolumeSetting, options: VolumeSetOptions): Promise<Volume> {
+async function openVolume(directory: string, setting: VolumeSetting, options: VolumeSetOptions): Promise<AnyVolume> {
   const path = resolve(directory, setting.path);
   if (setting.kind === 'linked') return openLinkedVolume(setting.name, path, options);
   const { writable } = setting;

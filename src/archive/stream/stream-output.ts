@@ -189,7 +189,7 @@ class WarcOutput {
       return;
     }
     let left = to - from;
-    for await (const bytes of this.#archive.volumes.get(segment.volume).stream(segment.name, from, to)) {
+    for await (const bytes of this.#archive.stores.get(segment.volume).stream(segment, from, to)) {
       left -= bytes.length;
       if (left > 0) yield { bytes };
       else {
@@ -240,7 +240,7 @@ class WarcOutput {
   /** The rest of a record that extends far beyond its cell, from one open file, up to a piece with a cut. */
   async *#largeRecord(segment: Segment, from: number, to: number): AsyncGenerator<CutPiece> {
     let at = from;
-    for await (const bytes of this.#archive.volumes.get(segment.volume).stream(segment.name, from, to)) {
+    for await (const bytes of this.#archive.stores.get(segment.volume).stream(segment, from, to)) {
       const end = at + bytes.length;
       const cut = end === to ? end : await this.#cut.find(segment, bytes, at, at);
       yield { bytes, cut: cut === undefined ? undefined : cut - at, end };
@@ -249,8 +249,8 @@ class WarcOutput {
   }
 
   async #read(segment: Segment, from: number, to: number): Promise<Uint8Array> {
-    const range = { name: segment.name, offset: from, length: to - from };
-    const [bytes] = await this.#archive.volumes.get(segment.volume).read([range]);
+    const range = { offset: from, length: to - from };
+    const [bytes] = await this.#archive.stores.get(segment.volume).read(segment, [range]);
     if (bytes!.length === range.length) return bytes!;
     throw changed(segment);
   }

@@ -124,8 +124,8 @@ class SegmentWalk {
 
   /** The bytes of the segment in small pieces, with a rest after each. */
   async *#pieces(): AsyncGenerator<Uint8Array> {
-    const { volume, name, bytes } = this.#segment;
-    for await (const piece of this.#archive.volumes.get(volume).stream(name, 0, bytes)) {
+    const { volume, bytes } = this.#segment;
+    for await (const piece of this.#archive.stores.get(volume).stream(this.#segment, 0, bytes)) {
       for (let at = 0; at < piece.length; at += PIECE_BYTES) {
         yield piece.subarray(at, at + PIECE_BYTES);
         await this.#options.watch.rest(PIECE_MS_MAX);

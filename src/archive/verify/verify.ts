@@ -218,13 +218,13 @@ class Verification {
       this.#lost.loseWith(segment, lostVolume);
       return;
     }
-    const [info] = await this.#archive.volumes.get(volume).stat([name]);
+    const bytes = await this.#archive.stores.get(volume).lengthOf(segment);
     await this.#watch.assertUnchanged(segment);
-    if (!info) {
+    if (bytes === undefined) {
       this.#lost.lose(segment, 'segment-missing', '');
       return;
     }
-    if (info.bytes < segment.bytes) await this.#reportSegment(segment, 'segment-short', sizesOf(info.bytes, segment));
+    if (bytes < segment.bytes) await this.#reportSegment(segment, 'segment-short', sizesOf(bytes, segment));
     const isUnread = await this.#reportGrown(segment);
     const before = this.#bytes;
     const walked = await walkSegment(this.#archive, segment, {
@@ -232,10 +232,10 @@ class Verification {
       watch: this.#watch,
       deadIn: (one, view) => this.#deadIn(one, view),
       report: this.#reporter.report,
-      onBytes: (bytes) => this.#options.onProgress?.({ segment: name, bytes: before + bytes }),
+      onBytes: (read) => this.#options.onProgress?.({ segment: name, bytes: before + read }),
       signal: this.#options.signal,
     });
-    if (isUnread) await this.#reportSegment(segment, 'segment-unreadable', sizesOf(info.bytes, segment));
+    if (isUnread) await this.#reportSegment(segment, 'segment-unreadable', sizesOf(bytes, segment));
     await checkDeletions(this.#archive, segment, { watch: this.#watch, report: this.#reporter.report });
     this.#walked.set(number, walked);
     this.#bytes += segment.bytes;
@@ -243,15 +243,15 @@ class Verification {
 
   /** Returns whether the segment is longer than in the catalog because it could not be read when it was opened. */
   async #reportGrown({ number }: Segment): Promise<boolean> {
-    const { segmentRegistry, segmentWriter, volumes } = this.#archive;
+    const { segmentRegistry, segmentWriter, stores } = this.#archive;
     const { grown } = await this.#watch.untilCertain(async () => {
       const before = await this.#watch.now(number);
-      const [info] = before ? await volumes.get(before.volume).stat([before.name]) : [];
+      const bytes = before && (await stores.get(before.volume).lengthOf(before));
       const segment = await this.#watch.now(number);
       const isWritten = segment && (segmentWriter.isWriting(segment) || segmentRegistry.entering.has(segment.name));
-      if (!segment || !info || isWritten || info.bytes <= segment.bytes) return { grown: undefined, doubt: undefined };
+      if (!segment || !bytes || isWritten || bytes <= segment.bytes) return { grown: undefined, doubt: undefined };
       const isStale = segment.bytes !== before?.bytes;
-      return { grown: { segment, bytes: info.bytes }, doubt: { segments: [segment], isStale } };
+      return { grown: { segment, bytes }, doubt: { segments: [segment], isStale } };
     });
     if (!grown) return false;
     if (segmentRegistry.unread.has(grown.segment.name)) return true;

@@ -324,17 +324,18 @@ export class StoreQueue {
 
   /** Returns the kind of segment for each store of the group. */
   async #targets(group: readonly Waiting[]): Promise<(waiting: Waiting) => SegmentKind> {
-    const { collections } = this.#archive;
+    const { collections, volumes } = this.#archive;
     const numbers = new Map<string, number>();
     for (const { options } of group) {
       const name = collectionOf(options);
       if (!numbers.has(name)) numbers.set(name, await collections.number(name));
     }
     const chooses = group.some(({ options }) => options.volume === undefined);
-    const volumeOf = chooses ? await volumeChoice(this.#archive.volumes) : undefined;
+    const volumeOf = chooses ? await volumeChoice(volumes) : undefined;
     return (waiting) => {
       const collectionName = collectionOf(waiting.options);
-      const volume = waiting.options.volume ?? volumeOf!(this.#fingerprint(waiting));
+      const { volume: wanted } = waiting.options;
+      const volume = wanted ? volumes.named(wanted).name : volumeOf!(this.#fingerprint(waiting));
       return { collection: numbers.get(collectionName)!, collectionName, volume, coding: 'gzip' };
     };
   }

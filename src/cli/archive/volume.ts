@@ -143,8 +143,9 @@ export async function volumeMigrate(
   if (options.json) await terminal.json({ isDone: !options.dryRun, from, to, ...figures, failed: failures.length });
   else {
     const what = `${counted(figures.segments, 'segment')} of ${formatBytes(figures.bytes)} from ${from} to ${to}`;
-    const room = formatBytes(figures.freeBytes);
-    await terminal.line(options.dryRun ? `would move ${what}, which has ${room} free` : `moved ${what}`);
+    const { freeBytes } = figures;
+    const room = freeBytes === undefined ? '' : `, which has ${formatBytes(freeBytes)} free`;
+    await terminal.line(options.dryRun ? `would move ${what}${room}` : `moved ${what}`);
   }
   return printFailures(terminal, failures, EXIT_FINE);
 }

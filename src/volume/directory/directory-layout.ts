@@ -23,10 +23,9 @@
 import type { Dirent } from 'node:fs';
 import { open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { equal, syncDirectory } from '../../base/index.ts';
+import { equal, mapLimited, syncDirectory } from '../../base/index.ts';
 import { readRange } from '../file-range.ts';
 import { isObjectNamePart, OPEN_SUFFIX } from '../object-name.ts';
-import { mapLimited } from '../operation-queue.ts';
 
 const RENAMED_PREFIX = '.renamed.';
 const SUPERSEDED_PREFIX = '.superseded.';

@@ -12,9 +12,9 @@
  */
 import { type FileHandle, mkdir, open, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PinakesError, syncDirectory } from '../../base/index.ts';
+import { mapLimited, PinakesError, syncDirectory } from '../../base/index.ts';
 import { compareNames } from '../object-name.ts';
-import { mapLimited, OperationQueue } from '../operation-queue.ts';
+import { OperationQueue } from '../operation-queue.ts';
 import type { ObjectInfo } from '../volume.ts';
 import { whereIn } from '../volume-error.ts';
 import {

@@ -17,11 +17,11 @@
  */
 import { type FileHandle, open, stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { makeDirectories, PinakesError, syncDirectory } from '../../base/index.ts';
+import { makeDirectories, mapLimited, PinakesError, syncDirectory } from '../../base/index.ts';
 import { readRange, streamRange, writeParts } from '../file-range.ts';
 import { assertObjectName, assertOffset, assertPrefix } from '../object-name.ts';
 import { ObjectTrust } from '../object-trust.ts';
-import { mapLimited, OperationCount, OperationQueue } from '../operation-queue.ts';
+import { OperationCount, OperationQueue } from '../operation-queue.ts';
 import type { ObjectInfo, ReadRange, Volume, VolumeSpace } from '../volume.ts';
 import { closedError, type Doing, systemCode, volumeError, whereIn } from '../volume-error.ts';
 import { isGone } from './directory-layout.ts';

@@ -16,13 +16,13 @@
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { fileError, PinakesError } from '../../base/index.ts';
+import { fileError, mapLimited, PinakesError } from '../../base/index.ts';
 import type { DirectoryVolumeOptions } from '../directory/directory-volume.ts';
 import { type CachedHandle, HandleCache } from '../directory/handle-cache.ts';
 import { SyncReadGate } from '../directory/sync-read-gate.ts';
 import { readRange, streamRange } from '../file-range.ts';
 import { assertObjectName, assertOffset, assertPrefix, compareNames } from '../object-name.ts';
-import { mapLimited, OperationCount, OperationQueue } from '../operation-queue.ts';
+import { OperationCount, OperationQueue } from '../operation-queue.ts';
 import type { ObjectInfo, ReadRange, Volume, VolumeSpace } from '../volume.ts';
 import { closedError, whereIn } from '../volume-error.ts';
 import { areSameEnds, readEnds } from './file-ends.ts';

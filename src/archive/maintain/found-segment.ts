@@ -1,0 +1,80 @@
+/**
+ * The segments that a volume has, as healing finds them. On a volume of immutable objects an open segment is a list of
+ * parts:
+ *
+ * - Where the object of a segment is, its parts count for nothing (H3).
+ * - Parts may belong to a segment that is being sealed under another name (R3). An object that arrives late under the
+ *   name with which this segment was begun counts for nothing either.
+ */
+import type { Segment } from '../../catalog/index.ts';
+import {
+  begunName,
+  chainOf,
+  endOf,
+  type FoundPart,
+  parsePartName,
+  type SegmentBytes,
+  type SegmentStore,
+  sealedBytes,
+} from '../../ledger/index.ts';
+import type { ObjectInfo } from '../../volume/index.ts';
+import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
+
+export const SEGMENT_NAME = /\.w?arc(\.gz|\.zst)?$/i;
+const OWN_FOLDER = '_pinakes/';
+
+export type Found = {
+  readonly store: SegmentStore;
+  /** The object, or the parts together as an object that is not sealed. */
+  readonly object: ObjectInfo;
+  /** Where its bytes are. */
+  readonly content: SegmentBytes;
+};
+
+/** The segments of a volume in order of name. `rows`: the rows of the catalog by name. */
+export async function segmentsIn(store: SegmentStore, rows: ReadonlyMap<string, Segment>): Promise<Found[]> {
+  const objects = new Map<string, ObjectInfo>();
+  const parts = new Map<string, FoundPart[]>();
+  for await (const page of store.list())
+    for (const object of page) {
+      const { name, bytes } = object;
+      const part = parsePartName(name);
+      if (part) parts.set(part.segment, [...(parts.get(part.segment) ?? []), { ...part, name, bytes }]);
+      else if (isSegment(name)) objects.set(name, object);
+    }
+  const fresh = new Map<string, Segment>();
+  for (const row of rows.values()) if (begunName(row.name) !== row.name) fresh.set(begunName(row.name), row);
+  const isSealedFresh = new Set([...objects.keys()].map(begunName)).difference(objects);
+  const found: Found[] = [];
+  for (const object of objects.values()) {
+    const { name, bytes, sealed } = object;
+    const isLate = store.hasParts && fresh.has(name) && !rows.has(name);
+    const content: SegmentBytes = sealed ? sealedBytes(name, bytes) : { name, state: 'open', bytes };
+    if (!isLate) found.push({ store, object, content });
+  }
+  for (const [begun, some] of parts) {
+    const row = rows.get(begun) ?? fresh.get(begun);
+    if (row?.state === 'sealed' || objects.has(row?.name ?? begun) || isSealedFresh.has(begun)) continue;
+    const one = ofParts(store, row?.name ?? begun, some, row);
+    if (one.object.bytes > 0 || row) found.push(one);
+  }
+  return found.sort((a, b) => (a.object.name < b.object.name ? -1 : 1));
+}
+
+function isSegment(name: string): boolean {
+  return SEGMENT_NAME.test(name) && !name.endsWith(TOMBSTONES_SUFFIX) && !name.startsWith(OWN_FOLDER);
+}
+
+function ofParts(store: SegmentStore, name: string, found: readonly FoundPart[], row: Segment | undefined): Found {
+  // Without a part that was committed, what is left is shorter than the row says, which is reported.
+  const chain = chainOf(found, row?.parts ?? []) ?? chainOf(found, []) ?? [];
+  const bytes = endOf(chain);
+  const parts = chain.map((part) => ({ name: part.name, offset: part.offset }));
+  return { store, object: { name, bytes, sealed: false }, content: { name, state: 'open', bytes, parts } };
+}
+
+/** Removes what was found of a segment. */
+export async function removeFound({ store, object, content }: Found): Promise<void> {
+  const { parts = [] } = content;
+  await store.remove(parts.length > 0 ? parts.map(({ name }) => name) : [object.name]);
+}
