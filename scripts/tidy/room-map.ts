@@ -33,6 +33,7 @@ export const LIBRARY_IMPORTS: readonly string[] = Object.keys(ROOM_IMPORTS).filt
  * packages.
  */
 export const PACKAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
+  '@aws-sdk/client-s3': ['volume'],
   '@duckdb/node-api': ['slim', 'archive'],
   '@webrecorder/wombat': ['replay'],
   'classic-level': ['catalog'],

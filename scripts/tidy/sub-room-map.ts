@@ -43,7 +43,7 @@ export const SUB_ROOM_IMPORTS: Readonly<Record<string, Readonly<Record<string, r
   search: { sqlite: [], query: ['sqlite'] },
   server: { http: [], jobs: ['http'], cdx: ['http'], replay: ['http'], api: ['http', 'jobs'] },
   slim: { manifest: [], plan: ['manifest'], rewrite: ['plan'], run: ['manifest', 'plan', 'rewrite'] },
-  volume: { directory: [], linked: ['directory'] },
+  volume: { directory: [], linked: ['directory'], s3: [] },
   warc: {
     record: [],
     member: ['record'],

@@ -54,6 +54,10 @@ export const ERROR_CATALOGUE = {
     'the browser cannot shut its pages off from the system here',
     'Run as a user other than root, on a system that allows user namespaces. In a container that isolates the crawl anyway, use --no-browser-sandbox.',
   ),
+  BUCKET_MISSING: entry(
+    'the bucket does not exist',
+    'Make the bucket, or correct its name, the endpoint or the region in archive.yaml.',
+  ),
   CATALOG_DAMAGED: entry(
     'the catalog is damaged',
     'Nothing archived is lost: run `pinakes rebuild`, which makes the catalog again from the segments.',
@@ -278,6 +282,14 @@ export const ERROR_CATALOGUE = {
   ),
   SNAPSHOT_EXISTS: entry('there is a snapshot of this name already', 'Choose another name, or remove the other.'),
   SNAPSHOT_MISSING: entry('there is no snapshot of this name', '`pinakes snapshot ls` lists the snapshots.'),
+  VOLUME_CREDENTIALS: entry(
+    'the server of the volume was given no credentials that it accepts',
+    'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, for the user who runs Pinakes. They never belong into archive.yaml.',
+  ),
+  VOLUME_DENIED: entry(
+    'the server of the volume does not allow this with these credentials',
+    'Give the key the rights that docs/s3.md lists, for this bucket and prefix.',
+  ),
   VOLUME_IO: entry(
     'the volume failed to read or write',
     'Look at the system log and at the connection to the disk, then run it again.',
@@ -295,6 +307,10 @@ export const ERROR_CATALOGUE = {
   VOLUME_READ_ONLY: entry(
     'the volume may only be read',
     'Make it writable with `pinakes volume set NAME writable`, and on the disk; or write to another volume.',
+  ),
+  VOLUME_REFUSED: entry(
+    'the server of the volume refused the request',
+    'Read its message. Check the endpoint, the region and the certificate; docs/s3.md lists what a server must be able to do.',
   ),
   VOLUME_TAKEN: entry(
     'another archive writes to the volume',

@@ -8,24 +8,28 @@
  *   bytes of a name never change: a caller that puts a name again puts the same bytes (P2).
  * - Putting an object that exists succeeds and changes nothing, or replaces it with the same bytes.
  * - Removing a missing object does nothing.
- * - Names, ranges and failures are those of `Volume`.
+ * - Joining fails with OBJECT_MOVED when an object ends before a range of it does.
+ * - Names, ranges and failures are those of `Volume`. An aborted call fails with the reason of its signal; like a call
+ *   that failed, it may have been carried out.
  */
 import type { ObjectInfo, ReadRange, Volume } from './volume.ts';
+
+export type VolumeCall = { readonly signal?: AbortSignal | undefined };
 
 export interface PartVolume {
   readonly name: string;
   readonly writable: boolean;
 
   /** Every object whose name begins with the prefix, in order of name, in pages. All objects are sealed. */
-  list(prefix?: string): AsyncIterable<ObjectInfo[]>;
-  stat(names: readonly string[]): Promise<(ObjectInfo | undefined)[]>;
-  put(name: string, bytes: readonly Uint8Array[]): Promise<void>;
+  list(prefix?: string, call?: VolumeCall): AsyncIterable<ObjectInfo[]>;
+  stat(names: readonly string[], call?: VolumeCall): Promise<(ObjectInfo | undefined)[]>;
+  put(name: string, bytes: readonly Uint8Array[], call?: VolumeCall): Promise<void>;
   /** Puts an object whose bytes are those of the ranges of other objects, in order. */
-  join(name: string, ranges: readonly ReadRange[]): Promise<void>;
-  remove(names: readonly string[]): Promise<void>;
+  join(name: string, ranges: readonly ReadRange[], call?: VolumeCall): Promise<void>;
+  remove(names: readonly string[], call?: VolumeCall): Promise<void>;
   /** The bytes of each range, in order; shorter where the object ends. */
-  read(ranges: readonly ReadRange[]): Promise<Uint8Array[]>;
-  stream(name: string, from?: number, to?: number): AsyncIterable<Uint8Array>;
+  read(ranges: readonly ReadRange[], call?: VolumeCall): Promise<Uint8Array[]>;
+  stream(name: string, from?: number, to?: number, call?: VolumeCall): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 }
 
