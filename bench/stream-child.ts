@@ -32,7 +32,7 @@ async function serveArchive(directory: string): Promise<string> {
   const archive = await openArchive(directory, { clock: () => now, newId, volumes });
   const volume = volumes.get('main');
   const read = volume.read.bind(volume);
-  volume.read = async (ranges) => {
+  volume.read = async (ranges: Parameters<typeof read>[0]) => {
     const found = await read(ranges);
     for (const bytes of found) reads.bytes += bytes.length;
     return found;

@@ -10,6 +10,7 @@ import { type Clock, type EpochMs, Exclusive, type IdSource, PinakesError } from
 import type { Block, BlockKey, Capture, CaptureQuestion, CaptureRange, Segment, Totals } from '../catalog/index.ts';
 import { countersOf, endBegunIncarnation, type LedgerCounts } from '../ledger/index.ts';
 import { formatPageId, type PageId, typedUrl, type UrlKey } from '../url/index.ts';
+import type { BucketTraits } from '../volume/index.ts';
 import type { AddOptions, AddReport } from './add/add-report.ts';
 import { findCaptureById } from './capture-id.ts';
 import { type AskedFacts, askedQuery, type CaptureQuery, parseCaptureQuery, type QueryNames } from './capture-query.ts';
@@ -46,6 +47,7 @@ import {
   listVolumes,
   type NewVolume,
   setVolumeWritable,
+  takeVolume,
   type VolumeStatus,
   withoutOwnFiles,
 } from './maintain/volume-admin.ts';
@@ -400,10 +402,16 @@ export class Archive implements CaptureReader {
    * Adds a volume and catalogues the segments in it. When the signal aborts this, the next opening of the archive
    * catalogues the rest.
    */
-  async addVolume(volume: NewVolume, options: AddVolumeOptions = {}): Promise<void> {
+  async addVolume(volume: NewVolume, options: AddVolumeOptions = {}): Promise<BucketTraits | undefined> {
     this.#opened.assertTaking();
     // Adding a volume heals the archive, which would remove a segment that a compaction is writing.
     return this.#compactions.run(() => addVolume(this.#opened, volume, options));
+  }
+
+  /** Takes a bucket from another archive, and makes the catalog again. */
+  async takeVolume(name: string, options: RebuildOptions = {}): Promise<void> {
+    this.#opened.assertTaking();
+    return this.#compactions.run(() => takeVolume(this.#opened, name, options));
   }
 
   async setVolumeWritable(name: string, writable: boolean): Promise<void> {

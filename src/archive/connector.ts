@@ -19,10 +19,13 @@ const FIRST_VERSION = 1;
 
 export type VolumeSetting = {
   readonly name: string;
-  /** `directory`: our own segments. `linked`: files at other places that are only read. */
-  readonly kind: 'directory' | 'linked';
-  /** Relative to the directory of the archive, or absolute. */
+  /** `directory`, `s3`: our own segments. `linked`: files at other places that are only read. */
+  readonly kind: 'directory' | 'linked' | 's3';
+  /** Relative to the directory of the archive, or absolute. Of a bucket: `s3://bucket/prefix`. */
   readonly path: string;
+  /** Of a bucket: the address of the server, unless it is that of AWS, and the region. */
+  readonly endpoint?: string;
+  readonly region?: string;
   readonly writable: boolean;
 };
 
@@ -104,14 +107,22 @@ function parseConnector(text: string, where: string): Connector {
   const names = new Set<string>();
   const settings = volumes.map((volume, index): VolumeSetting => {
     if (!isRecord(volume)) throw bad(`volume ${index + 1} is not a mapping`);
-    const { name, kind = 'directory', path, writable = kind === 'directory' } = volume;
+    const { name, kind = 'directory', path, writable = kind !== 'linked', endpoint, region } = volume;
     if (typeof name !== 'string' || !isVolumeName(name)) throw bad(`volume ${index + 1} does not have a valid name`);
-    if (kind !== 'directory' && kind !== 'linked') throw bad(`volume ${name} has an unknown kind`);
+    if (kind !== 'directory' && kind !== 'linked' && kind !== 's3') throw bad(`volume ${name} has an unknown kind`);
     if (typeof path !== 'string' || typeof writable !== 'boolean')
       throw bad(`volume ${name} does not have a valid path or state`);
     if (names.has(name)) throw bad(`two volumes are called ${name}`);
     names.add(name);
-    return { name, kind, path, writable };
+    if (kind !== 's3') return { name, kind, path, writable };
+    const isText = (value: unknown) => value === undefined || typeof value === 'string';
+    if (!path.startsWith('s3://') || !isText(endpoint) || !isText(region))
+      throw bad(`volume ${name} does not have a valid path, endpoint or region`);
+    return {
+      ...{ name, kind, path, writable },
+      ...(typeof endpoint === 'string' && { endpoint }),
+      ...(typeof region === 'string' && { region }),
+    };
   });
   const index = parseIndexSettings(value.index, bad);
   return {

@@ -49,6 +49,8 @@ import { formatOrigin } from './warcinfo-fields.ts';
 
 /** Bytes that may wait in memory before they are written to the volume. */
 export const PENDING_BYTES_MAX = 4 * 1024 * 1024;
+/** The same on a volume of immutable objects, where each writing makes an object. Large parts are joined by copying. */
+const PENDING_PART_BYTES_MAX = 8 * 1024 * 1024;
 /** More segments than a writer ever begins in one millisecond. */
 const SERIALS_MAX = 100_000;
 
@@ -216,7 +218,7 @@ export class SegmentWriter {
 
   /** Whether enough bytes wait in memory to write them to the volume. */
   isFull(open: OpenSegment): boolean {
-    return open.pendingBytes >= PENDING_BYTES_MAX;
+    return open.pendingBytes >= (open.store.hasParts ? PENDING_PART_BYTES_MAX : PENDING_BYTES_MAX);
   }
 
   async flush(open: OpenSegment): Promise<void> {

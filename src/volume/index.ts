@@ -6,7 +6,6 @@ export * from './memory-part-volume.ts';
 export * from './memory-volume.ts';
 export { isObjectName } from './object-name.ts';
 export * from './part-volume.ts';
-export type { TaggedObject } from './s3/conditional-object.ts';
 export type { RequestCounts } from './s3/request-counts.ts';
 export type { S3Credentials } from './s3/s3-connection.ts';
 export type { BucketTraits, ConditionWorth } from './s3/s3-probe.ts';

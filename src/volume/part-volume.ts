@@ -33,6 +33,23 @@ export interface PartVolume {
   close(): Promise<void>;
 }
 
+/** The bytes of a small object, and a tag that another version of it does not have. */
+export type TaggedObject = { readonly bytes: Uint8Array; readonly tag: string };
+
+/** A volume on which small objects are created and replaced under a condition. */
+export interface ConditionalVolume extends PartVolume {
+  /** Undefined when the object is missing. */
+  readTagged(name: string): Promise<TaggedObject | undefined>;
+  /** Creates an object. Returns its tag; undefined when an object with other bytes exists. */
+  putIfAbsent(name: string, bytes: Uint8Array): Promise<string | undefined>;
+  /** Replaces the version of an object that has this tag. Returns the new tag; undefined at another tag. */
+  putIfTag(name: string, tag: string, bytes: Uint8Array): Promise<string | undefined>;
+}
+
+export function isConditional(volume: PartVolume): volume is ConditionalVolume {
+  return 'putIfTag' in volume;
+}
+
 /** A volume of either kind. */
 export type AnyVolume = Volume | PartVolume;
 

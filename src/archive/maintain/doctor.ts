@@ -87,6 +87,7 @@ export async function examineClosed(directory: string, now: EpochMs): Promise<Ex
   const volumes = await VolumeSet.open(
     directory,
     settings.map((setting) => ({ ...setting, writable: false })),
+    { clock: () => now },
   );
   try {
     const room = await examineRoom(directory, settings, volumes, now);

@@ -3,12 +3,13 @@ import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileError, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
-import type { LinkedVolume } from '../../volume/index.ts';
+import type { BucketTraits, LinkedVolume } from '../../volume/index.ts';
 import { isVolumeName, type VolumeSetting } from '../connector.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { createVolume } from '../segment/volume-set.ts';
 import { volumeWriter } from '../segment/volume-writer.ts';
 import { healArchive } from './heal.ts';
+import { type RebuildOptions, rebuildCatalog } from './rebuild.ts';
 import { finishSwaps } from './segment-swap.ts';
 
 export type VolumeStatus = VolumeSetting & {
@@ -53,24 +54,48 @@ export async function listVolumes(archive: OpenedArchive): Promise<VolumeStatus[
   return volumes;
 }
 
-export type NewVolume = { readonly name: string; readonly path: string; readonly isReadOnly?: boolean };
+export type NewVolume = {
+  readonly name: string;
+  /** A directory, or `s3://bucket/prefix`. */
+  readonly path: string;
+  readonly isReadOnly?: boolean;
+  /** Of a bucket: the address of its server, unless it is that of AWS, and the region. */
+  readonly endpoint?: string | undefined;
+  readonly region?: string | undefined;
+};
 
 export type AddVolumeOptions = {
   readonly onProgress?: (segment: Segment) => void;
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Adds a directory as a volume. Its segments become part of the archive. */
+/**
+ * Adds a directory or a bucket as a volume. Its segments become part of the archive. Returns how a writable bucket
+ * behaves.
+ */
 export async function addVolume(
   archive: OpenedArchive,
-  { name, path, isReadOnly }: NewVolume,
-  { onProgress, signal }: AddVolumeOptions = {},
-): Promise<void> {
+  volume: NewVolume,
+  options: AddVolumeOptions = {},
+): Promise<BucketTraits | undefined> {
+  const { name, path, isReadOnly, endpoint, region } = volume;
   if (!isVolumeName(name)) throw refused(name, 'a name has lower-case letters, digits and dashes');
-  if (archive.connector.volumes.some((volume) => volume.name === name))
+  if (archive.connector.volumes.some((other) => other.name === name))
     throw refused(name, 'there is a volume of this name already');
+  if (path.startsWith('s3://')) return addBucket(archive, volume, options);
+  if (endpoint !== undefined || region !== undefined) throw refused(name, 'only a bucket has an endpoint or a region');
+  await addDirectory(archive, { name, path, isReadOnly: isReadOnly ?? false }, options);
+  return undefined;
+}
+
+async function addDirectory(
+  archive: OpenedArchive,
+  { name, path, isReadOnly }: NewVolume,
+  options: AddVolumeOptions,
+): Promise<void> {
   const place = placeFor(archive.directory, path);
-  if (archive.connector.volumes.some((volume) => placeFor(archive.directory, volume.path, archive.directory) === place))
+  const placeOf = (volume: VolumeSetting) => placeFor(archive.directory, volume.path, archive.directory);
+  if (archive.connector.volumes.some((volume) => volume.kind !== 's3' && placeOf(volume) === place))
     throw refused(name, 'this directory is a volume of the archive already');
   await refuseNested(archive, name, resolve(archive.directory, place));
   const setting: VolumeSetting = { name, kind: 'directory', path: place, writable: !isReadOnly };
@@ -78,13 +103,72 @@ export async function addVolume(
     if (isReadOnly) await assertDirectory(resolve(archive.directory, place));
     else await createVolume(archive.directory, setting);
     await archive.volumes.put(archive.directory, setting);
-    await archive.changeConnector({ ...archive.connector, volumes: [...archive.connector.volumes, setting] });
-    await healArchive(archive, { signal, onProgress });
+    await enterVolume(archive, setting, options);
     for (const file of await archive.volumes.misnamed(name)) {
       const message = 'it is left out: names have letters, digits, full stops, dashes and underscores';
       archive.report({ code: 'segment-misnamed', level: 'warning', file: `${name}: ${file}`, offset: 0, message });
     }
   });
+}
+
+async function addBucket(
+  archive: OpenedArchive,
+  { name, path, isReadOnly = false, endpoint, region }: NewVolume,
+  options: AddVolumeOptions,
+): Promise<BucketTraits | undefined> {
+  const setting: VolumeSetting = {
+    ...{ name, kind: 's3', path, writable: !isReadOnly },
+    ...(endpoint !== undefined && { endpoint }),
+    ...(region !== undefined && { region }),
+  };
+  for (const other of archive.connector.volumes)
+    if (other.kind === 's3' && areNested(other, setting))
+      throw refused(name, `the volume ${other.name} is at this place, or one of them is inside of the other`);
+  return archive.exclusive(async () => {
+    const traits = isReadOnly ? undefined : await traitsOf(archive, setting);
+    await archive.volumes.put(archive.directory, setting);
+    await enterVolume(archive, setting, options);
+    return traits;
+  });
+}
+
+/** How a bucket behaves. Refuses one in which two archives could write without noticing each other. */
+async function traitsOf(archive: OpenedArchive, setting: VolumeSetting): Promise<BucketTraits> {
+  const volume = await archive.volumes.openForProbe(setting);
+  try {
+    const traits = await volume.probe();
+    if (traits.conditions === 'atomic' && traits.replaces === 'atomic') return traits;
+    const detail =
+      `its server has ${traits.conditions} conditional requests, so two archives could write to it at the same time; ` +
+      'add it with --read-only, or use another server';
+    throw new PinakesError('VOLUME_REFUSED', { where: `volume ${setting.name}`, detail });
+  } finally {
+    await volume.close();
+  }
+}
+
+function areNested(one: VolumeSetting, other: VolumeSetting): boolean {
+  if (one.endpoint !== other.endpoint) return false;
+  const [a, b] = [one.path, other.path].map((path) => `${path.replace(/\/+$/, '')}/`) as [string, string];
+  return a.startsWith(b) || b.startsWith(a);
+}
+
+/** Enters an open volume in the connector, and its segments in the catalog. */
+async function enterVolume(archive: OpenedArchive, setting: VolumeSetting, options: AddVolumeOptions): Promise<void> {
+  await archive.changeConnector({ ...archive.connector, volumes: [...archive.connector.volumes, setting] });
+  await healArchive(archive, options);
+}
+
+/**
+ * Takes a bucket that another archive owned, or that this one owned before it was restored from a copy. The other owner
+ * may have written to it, so the catalog is made again.
+ */
+export async function takeVolume(archive: OpenedArchive, name: string, options: RebuildOptions): Promise<void> {
+  const setting = archive.connector.volumes.find((volume) => volume.name === name);
+  if (!setting) throw archive.volumes.unknown(name);
+  if (setting.kind !== 's3' || !setting.writable) throw refused(name, 'only a writable bucket has an owner');
+  await archive.exclusive(() => archive.volumes.put(archive.directory, setting, true));
+  await rebuildCatalog(archive, options);
 }
 
 /** A file in two volumes would be two segments, and a change of one would break the other. */
@@ -137,7 +221,7 @@ export async function setVolumeWritable(archive: OpenedArchive, name: string, wr
   if (setting.writable === writable) return;
   const changed: VolumeSetting = { ...setting, writable };
   // A volume that another archive writes to could not be opened afterwards, not even for reading.
-  if (writable) await volumeWriter(archive.directory, changed);
+  if (writable && changed.kind === 'directory') await volumeWriter(archive.directory, changed);
   await archive.exclusive(async () => {
     // Interrupted swaps are finished while the volume is writable, since they have files to remove.
     await finishSwaps(archive);

@@ -1,6 +1,6 @@
 /** The volumes of an archive as the ledger writes to them. */
 import { AppendingStore, PartStore, type SegmentStore, type SegmentStores } from '../../ledger/index.ts';
-import { type AnyVolume, isPartVolume } from '../../volume/index.ts';
+import { type AnyVolume, isPartVolume, type PartVolume } from '../../volume/index.ts';
 import type { VolumeSet } from './volume-set.ts';
 
 export class VolumeStores implements SegmentStores {
@@ -26,8 +26,13 @@ export class VolumeStores implements SegmentStores {
 
   #storeOf(volume: AnyVolume): SegmentStore {
     const store =
-      this.#stores.get(volume) ?? (isPartVolume(volume) ? new PartStore(volume) : new AppendingStore(volume));
+      this.#stores.get(volume) ?? (isPartVolume(volume) ? this.#partStoreOf(volume) : new AppendingStore(volume));
     this.#stores.set(volume, store);
     return store;
+  }
+
+  #partStoreOf(volume: PartVolume): PartStore {
+    const owner = this.#volumes.ownerOf(volume.name);
+    return new PartStore(volume, { ownerNumber: owner?.number, assertOwned: owner && (() => owner.assertOwned()) });
   }
 }

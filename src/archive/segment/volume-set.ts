@@ -4,27 +4,41 @@
  */
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { fileError, makeDirectories, PinakesError } from '../../base/index.ts';
+import { assert, type Clock, fileError, type IdSource, makeDirectories, PinakesError } from '../../base/index.ts';
 import {
   type AnyVolume,
+  type ConditionalVolume,
   createDirectoryVolume,
   createLinkedVolume,
   DirectoryVolume,
   LinkedVolume,
   openDirectoryVolume,
   openLinkedVolume,
+  openS3Volume,
+  type S3Volume,
 } from '../../volume/index.ts';
 import type { VolumeSetting } from '../connector.ts';
 import { misnamedFiles } from './misnamed-files.ts';
+import { type TakeOptions, VolumeOwner } from './volume-owner.ts';
 import { volumeWriter } from './volume-writer.ts';
 
 type Opened = {
   readonly setting: VolumeSetting;
   readonly volume: AnyVolume | undefined;
+  /** Of a writable volume of immutable objects. */
+  readonly owner?: VolumeOwner | undefined;
   readonly failure: PinakesError | undefined;
 };
 
+type OpenVolume = Pick<Opened, 'owner'> & { readonly volume: AnyVolume };
+
 export type VolumeSetOptions = {
+  /** Needed for buckets. */
+  readonly clock?: Clock | undefined;
+  /** Needed to write to buckets. */
+  readonly newId?: IdSource | undefined;
+  /** Whether volumes of immutable objects are taken from other archives. */
+  readonly takesOver?: boolean | undefined;
   /** A monotonic time in milliseconds; see the volumes. */
   readonly stopwatch?: (() => number) | undefined;
 };
@@ -48,10 +62,18 @@ export class VolumeSet {
   }
 
   /** A set of volumes that are already open. Used by tests, and for volumes that are created elsewhere. */
-  static of(volumes: readonly { setting: VolumeSetting; volume: AnyVolume }[]): VolumeSet {
+  static of(
+    volumes: readonly { setting: VolumeSetting; volume: AnyVolume; owner?: VolumeOwner | undefined }[],
+  ): VolumeSet {
     const set = new VolumeSet();
-    for (const { setting, volume } of volumes) set.#opened.set(setting.name, { setting, volume, failure: undefined });
+    for (const one of volumes) set.#opened.set(one.setting.name, { ...one, failure: undefined });
     return set;
+  }
+
+  /** A set with one bucket that is open, and that this archive owns from now on. For tests. */
+  static async ofBucket(volume: ConditionalVolume, options: TakeOptions): Promise<VolumeSet> {
+    const setting: VolumeSetting = { name: volume.name, kind: 's3', path: 's3://test', writable: true };
+    return VolumeSet.of([{ setting, volume, owner: await VolumeOwner.take(volume, options) }]);
   }
 
   get(name: string): AnyVolume {
@@ -64,6 +86,11 @@ export class VolumeSet {
         detail: 'the archive has no volume of this name; `pinakes volume ls` lists them',
       })
     );
+  }
+
+  /** The ownership of a writable volume of immutable objects. */
+  ownerOf(name: string): VolumeOwner | undefined {
+    return this.#opened.get(name)?.owner;
   }
 
   /** The volume, if it is not missing. */
@@ -125,13 +152,18 @@ export class VolumeSet {
   }
 
   /** Opens one more volume, or opens a volume again with other settings. */
-  async put(directory: string, setting: VolumeSetting): Promise<AnyVolume> {
+  async put(directory: string, setting: VolumeSetting, takesOver = false): Promise<AnyVolume> {
     const known = this.#opened.get(setting.name);
     await known?.volume?.close();
-    const opened = await openOne(directory, setting, this.#options);
+    const opened = await openOne(directory, setting, { ...this.#options, takesOver });
     if (known || opened.volume) this.#opened.set(setting.name, opened);
     if (!opened.volume) throw opened.failure;
     return opened.volume;
+  }
+
+  /** Opens a bucket that is not a volume of the archive yet, to find out how it behaves. */
+  openForProbe(setting: VolumeSetting): Promise<S3Volume> {
+    return openS3(setting, this.#options);
   }
 
   /** Closes a volume that was removed from the archive. Returns its directory if it has one. */
@@ -160,6 +192,7 @@ export async function makeDirectory(path: string): Promise<void> {
 }
 
 export async function createVolume(directory: string, setting: VolumeSetting): Promise<void> {
+  if (setting.kind === 's3') return;
   const path = resolve(directory, setting.path);
   await makeDirectory(dirname(path));
   const found = setting.kind === 'directory' ? await stat(path).catch(() => undefined) : undefined;
@@ -170,19 +203,40 @@ export async function createVolume(directory: string, setting: VolumeSetting): P
 
 async function openOne(directory: string, setting: VolumeSetting, options: VolumeSetOptions): Promise<Opened> {
   try {
-    return { setting, volume: await openVolume(directory, setting, options), failure: undefined };
+    return { setting, ...(await openVolume(directory, setting, options)), failure: undefined };
   } catch (error) {
     if (!(error instanceof PinakesError)) throw error;
     return { setting, volume: undefined, failure: error };
   }
 }
 
-async function openVolume(directory: string, setting: VolumeSetting, options: VolumeSetOptions): Promise<AnyVolume> {
+async function openVolume(directory: string, setting: VolumeSetting, options: VolumeSetOptions): Promise<OpenVolume> {
+  if (setting.kind === 's3') return openBucket(directory, setting, options);
   const path = resolve(directory, setting.path);
-  if (setting.kind === 'linked') return openLinkedVolume(setting.name, path, options);
+  if (setting.kind === 'linked') return { volume: await openLinkedVolume(setting.name, path, options) };
   const { writable } = setting;
   const isWriter = writable ? await volumeWriter(directory, setting) : undefined;
   const volume = await openDirectoryVolume(setting.name, path, { ...options, writable });
   await isWriter?.();
-  return volume;
+  return { volume };
+}
+
+function openS3(
+  { name, path, writable, endpoint, region }: VolumeSetting,
+  { clock }: VolumeSetOptions,
+): Promise<S3Volume> {
+  assert(clock, 'a volume on S3 is opened with a clock');
+  return openS3Volume(name, path, { endpoint, region, writable, clock });
+}
+
+async function openBucket(directory: string, setting: VolumeSetting, options: VolumeSetOptions): Promise<OpenVolume> {
+  const { clock, newId } = options;
+  const volume = await openS3(setting, options);
+  if (!setting.writable || !clock || !newId) return { volume };
+  try {
+    return { volume, owner: await VolumeOwner.take(volume, { ...options, clock, newId, directory }) };
+  } catch (error) {
+    await volume.close();
+    throw error;
+  }
 }

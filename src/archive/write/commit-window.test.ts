@@ -1,14 +1,25 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { CommitWindow } from './commit-window.ts';
+import { type CommitPace, CommitWindow, DISK_PACE, OBJECT_PACE } from './commit-window.ts';
 
 type Item = { readonly name: string; readonly mayWait: boolean };
 
 const waiting = (name: string): Item => ({ name, mayWait: true });
 const urgent = (name: string): Item => ({ name, mayWait: false });
 
-function begin(...items: Item[]): { window: CommitWindow<Item>; isOver: () => Promise<boolean> } {
-  const window = new CommitWindow<Item>(({ mayWait }) => mayWait);
+type Begun = { readonly window: CommitWindow<Item>; readonly isOver: () => Promise<boolean> };
+
+function begin(...items: Item[]): Begun {
+  return beginWith(DISK_PACE, items);
+}
+
+/** Every item has a megabyte. */
+function beginWith(pace: CommitPace, items: readonly Item[]): Begun {
+  const window = new CommitWindow<Item>({
+    mayWait: ({ mayWait }) => mayWait,
+    bytesOf: () => 2 ** 20,
+    pace: () => pace,
+  });
   for (const item of items) window.add(item);
   let isOver = false;
   void window.gather().then(() => {
@@ -53,6 +64,16 @@ test('a full batch does not wait, and a flush ends all waiting', async () => {
   const { window, isOver } = begin(waiting('a'));
   assert.equal(await isOver(), false);
   window.flush();
+  assert.equal(await isOver(), true);
+});
+
+test('behind objects, items wait longer, and at most until there are 8 MiB', async () => {
+  const { window, isOver } = beginWith(OBJECT_PACE, [waiting('a')]);
+  mock.timers.tick(20);
+  assert.equal(await isOver(), false);
+  for (let more = 0; more < 6; more++) window.add(waiting(`more ${more}`));
+  assert.equal(await isOver(), false);
+  window.add(waiting('the last'));
   assert.equal(await isOver(), true);
 });
 

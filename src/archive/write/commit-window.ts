@@ -1,25 +1,42 @@
 /**
  * Batches stores into one commit. Stores that arrive during a commit go into the next one. A store that may wait is
- * held for a few milliseconds while others keep arriving. A commit of one store takes about as long as a commit of
- * fifty. So a crawl that stores one page at a time would spend more time on commits than on pages.
+ * held for a short time while others keep arriving. A commit of one store takes about as long as a commit of fifty. So
+ * a crawl that stores one page at a time would spend more time on commits than on pages. On a volume of immutable
+ * objects each commit is a PUT, so the time is longer there.
  */
 
-/** Commit at once when this many stores are waiting. */
-const BATCH_MAX = 128;
-/** Stop waiting when no store arrives for this long. */
-const IDLE_MS = 2;
-const PAUSES_MAX = 10;
+export type CommitPace = {
+  /** Commit at once when this many stores, or this many bytes, are waiting. */
+  readonly itemsMax: number;
+  readonly bytesMax: number;
+  /** Stop waiting when no store arrives for this long. */
+  readonly idleMs: number;
+  readonly pausesMax: number;
+};
+
+/** At most 20 ms. */
+export const DISK_PACE: CommitPace = { itemsMax: 128, bytesMax: Number.POSITIVE_INFINITY, idleMs: 2, pausesMax: 10 };
+/** At most 2 s. */
+export const OBJECT_PACE: CommitPace = { itemsMax: 512, bytesMax: 8 * 1024 * 1024, idleMs: 50, pausesMax: 40 };
+
+export type WindowOptions<Item> = {
+  readonly mayWait: (item: Item) => boolean;
+  readonly bytesOf: (item: Item) => number;
+  readonly pace: () => CommitPace;
+};
 
 export class CommitWindow<Item> {
-  readonly #mayWait: (item: Item) => boolean;
+  readonly #options: WindowOptions<Item>;
   #items: Item[] = [];
+  #bytes = 0;
   #urgent = 0;
+  #pace = DISK_PACE;
   #isFlushing = false;
   /** Ends the current pause. */
   #endPause: (() => void) | undefined;
 
-  constructor(mayWait: (item: Item) => boolean) {
-    this.#mayWait = mayWait;
+  constructor(options: WindowOptions<Item>) {
+    this.#options = options;
   }
 
   get size(): number {
@@ -28,7 +45,8 @@ export class CommitWindow<Item> {
 
   add(item: Item): void {
     this.#items.push(item);
-    if (!this.#mayWait(item)) this.#urgent++;
+    this.#bytes += this.#options.bytesOf(item);
+    if (!this.#options.mayWait(item)) this.#urgent++;
     if (this.#isEnough()) this.#endPause?.();
   }
 
@@ -38,9 +56,10 @@ export class CommitWindow<Item> {
     this.#endPause?.();
   }
 
-  /** Waits until there are BATCH_MAX items, an item may not wait, or no item arrives any more. */
+  /** Waits until there are enough items, an item may not wait, or no item arrives any more. */
   async gather(): Promise<void> {
-    for (let pauses = 0, size = 0; pauses < PAUSES_MAX && this.size > size && !this.#isEnough(); pauses++) {
+    this.#pace = this.#options.pace();
+    for (let pauses = 0, size = 0; pauses < this.#pace.pausesMax && this.size > size && !this.#isEnough(); pauses++) {
       size = this.size;
       await this.#pause();
     }
@@ -49,12 +68,16 @@ export class CommitWindow<Item> {
   /** Removes and returns the first items, in order of arrival. */
   take(max: number): Item[] {
     const taken = this.#items.splice(0, max);
-    for (const item of taken) if (!this.#mayWait(item)) this.#urgent--;
+    for (const item of taken) {
+      this.#bytes -= this.#options.bytesOf(item);
+      if (!this.#options.mayWait(item)) this.#urgent--;
+    }
     return taken;
   }
 
   #isEnough(): boolean {
-    return this.#isFlushing || this.#urgent > 0 || this.size >= BATCH_MAX;
+    const { itemsMax, bytesMax } = this.#pace;
+    return this.#isFlushing || this.#urgent > 0 || this.size >= itemsMax || this.#bytes >= bytesMax;
   }
 
   #pause(): Promise<void> {
@@ -64,7 +87,7 @@ export class CommitWindow<Item> {
         this.#endPause = undefined;
         resolve();
       };
-      const timer = setTimeout(endPause, IDLE_MS);
+      const timer = setTimeout(endPause, this.#pace.idleMs);
       this.#endPause = endPause;
     });
   }

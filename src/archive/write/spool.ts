@@ -97,6 +97,11 @@ export class Spool {
     return this.#parts?.length === 1 ? this.#parts[0] : undefined;
   }
 
+  /** Bytes that are in memory. */
+  get heldBytes(): number {
+    return this.#parts ? this.length : 0;
+  }
+
   get block(): StreamedBlock {
     return { length: this.length, pieces: this.stream() };
   }

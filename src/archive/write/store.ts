@@ -50,9 +50,10 @@ import { blockId, type CatalogDraft } from '../revisit/catalog-draft.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
 import { appendStreamed } from '../segment/streamed-append.ts';
 import { volumeChoice } from '../segment/volume-choice.ts';
-import { CommitWindow } from './commit-window.ts';
+import { CommitWindow, DISK_PACE, OBJECT_PACE } from './commit-window.ts';
 import { revisitDigest } from './referents.ts';
 import { type BlockSource, Spool, sameBytes } from './spool.ts';
+import { UncommittedBytes } from './uncommitted-bytes.ts';
 
 export type StoreInput =
   | {
@@ -132,7 +133,12 @@ export class StoreQueue {
   readonly #text = new MemberEncoder({ coding: 'gzip', level: TEXT_LEVEL });
   readonly #packed = new MemberEncoder({ coding: 'gzip', level: PACKED_LEVEL });
   readonly #threads = new MemberThreads();
-  readonly #waiting = new CommitWindow<Waiting>(({ options }) => options.mayWait ?? false);
+  readonly #waiting = new CommitWindow<Waiting>({
+    mayWait: ({ options }) => options.mayWait ?? false,
+    bytesOf: ({ spool }) => spool.length,
+    pace: () => (this.#archive.stores.writable().some(({ hasParts }) => hasParts) ? OBJECT_PACE : DISK_PACE),
+  });
+  readonly #uncommitted = new UncommittedBytes();
   #running: Promise<void> | undefined;
   #spools = 0;
   /** The reason why stores are refused. Undefined until the queue is closed. */
@@ -145,6 +151,7 @@ export class StoreQueue {
   }
 
   async store(input: StoreInput, options: StoreOptions): Promise<Stored> {
+    await this.#uncommitted.room();
     if (this.#closed) throw this.#closed;
     const path = `${this.#archive.scratch}${sep}spool-${process.pid}-${this.#spools++}`;
     const start = input.kind === 'http' ? input.responseHead : new Uint8Array(0);
@@ -156,6 +163,7 @@ export class StoreQueue {
       http: input.kind === 'http' ? input.http : undefined,
     };
     const spool = await Spool.take(kind, start, input.body, path);
+    this.#uncommitted.add(spool.heldBytes);
     try {
       // Reading the body may have taken long.
       if (this.#closed) throw this.#closed;
@@ -164,6 +172,7 @@ export class StoreQueue {
       this.#running ??= this.#run();
       return await promise;
     } finally {
+      this.#uncommitted.remove(spool.heldBytes);
       if (!spool.bytes) await spool.discard();
     }
   }

@@ -192,9 +192,11 @@ function registerVolumes(volume: Command, context: CommandContext, setExitCode: 
     runInArchive('volume ls', async () => (await import('./volume.ts')).volumeLs),
   );
 
-  archiveCommand(volume, 'add', 'add a directory as a volume; segments in it become part of the archive')
+  archiveCommand(volume, 'add', 'add a directory or a bucket as a volume; segments in it become part of the archive')
     .argument('<name>', 'lower-case letters, digits and dashes')
-    .argument('<path>', 'the directory')
+    .argument('<path>', 'the directory, or s3://bucket/prefix')
+    .option('--endpoint <url>', 'the address of the S3 server, unless it is that of AWS')
+    .option('--region <name>', 'the region of the bucket')
     .option('--create', 'create the directory without asking when it does not exist')
     .option('--read-only', 'never write to it')
     .action(runInArchive('volume add', async () => (await import('./volume.ts')).volumeAdd));
@@ -203,6 +205,11 @@ function registerVolumes(volume: Command, context: CommandContext, setExitCode: 
     .argument('<name>')
     .argument('<state>', 'read-only or writable')
     .action(runInArchive('volume set', async () => (await import('./volume.ts')).volumeSet));
+
+  archiveCommand(volume, 'take', 'take a bucket that another archive owned, and make the catalog again')
+    .argument('<name>')
+    .option('-y, --yes', 'do not ask')
+    .action(runInArchive('volume take', async () => (await import('./volume.ts')).volumeTake));
 
   archiveCommand(volume, 'remove', 'remove an empty volume from the archive; its directory stays')
     .argument('<name>')

@@ -5,11 +5,15 @@
 import { stat } from 'node:fs/promises';
 import type { Archive, VolumeStatus } from '../../archive/index.ts';
 import { badArgument, PinakesError } from '../../base/index.ts';
+import type { BucketTraits } from '../../volume/index.ts';
 import { type ArchiveCommandOptions, segmentProgress } from '../archive-command.ts';
 import { type CommandContext, resolveTypedPath } from '../command.ts';
 import { EXIT_FINE, printFailures } from '../outcome.ts';
 import { Progress } from '../progress.ts';
 import { alignedRows, counted, formatBytes, printable, type Terminal } from '../terminal.ts';
+
+/** A smaller difference between two clocks is not mentioned. */
+const CLOCK_SKEW_MS = 60_000;
 
 export async function volumeLs(
   { terminal }: CommandContext,
@@ -53,30 +57,76 @@ export async function volumeAdd(
   archive: Archive,
   name: string,
   path: string,
-  options: ArchiveCommandOptions & { readonly create?: boolean; readonly readOnly?: boolean },
+  options: ArchiveCommandOptions & {
+    readonly create?: boolean;
+    readonly readOnly?: boolean;
+    readonly endpoint?: string;
+    readonly region?: string;
+  },
 ): Promise<number> {
   const { terminal } = context;
-  const directory = resolveTypedPath(context, path);
+  const isBucket = path.startsWith('s3://');
+  const directory = isBucket ? path : resolveTypedPath(context, path);
   const isReadOnly = options.readOnly ?? false;
-  if (!isReadOnly && !options.create && !(await mayBeUsed(terminal, directory))) {
+  if (!isBucket && !isReadOnly && !options.create && !(await mayBeUsed(terminal, directory))) {
     terminal.say('no volume was added');
     return EXIT_FINE;
   }
   const before = (await archive.segments()).length;
-  await archive.addVolume(
-    { name, path: directory, isReadOnly },
+  const { endpoint, region } = options;
+  const traits = await archive.addVolume(
+    { name, path: directory, isReadOnly, endpoint, region },
     // In a server, other requests use the archive, so adding a volume cannot be interrupted and finished at the next
     // opening.
     { onProgress: segmentProgress(terminal, 'volume add'), signal: context.archive ? undefined : context.signal },
   );
   terminal.clearStatus();
   const segments = (await archive.segments()).length - before;
-  if (options.json) await terminal.json({ name, segments });
+  if (options.json) await terminal.json({ name, segments, ...(traits && { bucket: traits }) });
   else {
     const found =
       segments > 0 ? `, with ${counted(segments, 'segment')} that ${segments === 1 ? 'was' : 'were'} there` : '';
     await terminal.line(`added volume ${name}${found}`);
+    if (traits) for (const line of describeBucket(traits)) await terminal.line(line);
   }
+  return EXIT_FINE;
+}
+
+/** What an archivist has to know of a bucket. */
+function describeBucket({ keepsVersions, hasObjectLock, clockSkewMs }: BucketTraits): string[] {
+  const lines = ['the server keeps conditional requests, so that no other archive can write to it unnoticed'];
+  if (hasObjectLock) lines.push('the bucket has object lock: deleted bytes stay in it until their retention ends');
+  else if (keepsVersions)
+    lines.push('the bucket keeps versions: deleted bytes stay in it until the versions are removed');
+  else if (keepsVersions === undefined)
+    lines.push('whether the bucket keeps versions of what is deleted cannot be read with this key');
+  if (Math.abs(clockSkewMs) > CLOCK_SKEW_MS)
+    lines.push(
+      `the clock of the server is ${Math.round(Math.abs(clockSkewMs) / 1000)} s ${clockSkewMs > 0 ? 'ahead' : 'behind'}; requests are refused from 15 minutes on`,
+    );
+  return lines;
+}
+
+export async function volumeTake(
+  { terminal, signal }: CommandContext,
+  archive: Archive,
+  name: string,
+  options: ArchiveCommandOptions & { readonly yes?: boolean },
+): Promise<number> {
+  if (!options.yes) {
+    const answer = await terminal.ask(
+      `Take the volume ${name}? An archive that still writes to it is refused from then on, and the catalog here is made again. [y/N] `,
+    );
+    if (answer === undefined) throw new PinakesError('CONFIRMATION_NEEDED', { where: 'volume take' });
+    if (!/^y(es)?$/i.test(answer.trim())) {
+      terminal.say('nothing was changed');
+      return EXIT_FINE;
+    }
+  }
+  await archive.takeVolume(name, { signal, onProgress: segmentProgress(terminal, 'volume take') });
+  terminal.clearStatus();
+  if (options.json) await terminal.json({ name });
+  else await terminal.line(`took the volume ${name}, and made the catalog again`);
   return EXIT_FINE;
 }
 

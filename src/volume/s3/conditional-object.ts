@@ -8,12 +8,10 @@
  * What conditions are worth differs between servers: see s3-probe.ts.
  */
 import { concat, PinakesError } from '../../base/index.ts';
-import type { VolumeCall } from '../part-volume.ts';
+import type { TaggedObject, VolumeCall } from '../part-volume.ts';
 import { whereIn } from '../volume-error.ts';
 import type { ObjectPart } from './object-stream.ts';
 import { hasFailedWith, type S3Connection } from './s3-connection.ts';
-
-export type TaggedObject = { readonly bytes: Uint8Array; readonly tag: string };
 
 const BYTES_MAX = 1024 * 1024;
 

@@ -8,10 +8,10 @@
  */
 import { assert, concat, PinakesError } from '../../base/index.ts';
 import { assertObjectName, assertOffset, assertPrefix, isObjectName } from '../object-name.ts';
-import type { PartVolume, VolumeCall } from '../part-volume.ts';
+import type { ConditionalVolume, TaggedObject, VolumeCall } from '../part-volume.ts';
 import type { ObjectInfo, ReadRange } from '../volume.ts';
 import { whereIn } from '../volume-error.ts';
-import { putIfAbsent, putIfTag, readTagged, type TaggedObject } from './conditional-object.ts';
+import { putIfAbsent, putIfTag, readTagged } from './conditional-object.ts';
 import { bytesOf, copyPlan, type PlannedPart, uploadPlan } from './join-plan.ts';
 import { joinedRanges } from './joined-ranges.ts';
 import { type UploadedPart, uploadParts } from './multipart-upload.ts';
@@ -58,7 +58,7 @@ export async function openS3Volume(name: string, url: string, options: S3VolumeO
   return new S3Volume(connection, options.writable ?? false);
 }
 
-export class S3Volume implements PartVolume {
+export class S3Volume implements ConditionalVolume {
   readonly name: string;
   readonly writable: boolean;
   readonly #connection: S3Connection;

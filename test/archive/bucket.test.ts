@@ -1,0 +1,174 @@
+/** Archives on a volume of immutable objects, where an open segment is a list of parts. */
+import assert from 'node:assert/strict';
+import { cp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Archive, createArchive, type Policies, VolumeSet } from '../../src/archive/index.ts';
+import { seededIds, seededRandom } from '../../src/base/index.ts';
+import type { MemoryBucket } from '../../src/volume/index.ts';
+import { BucketVolume } from './memory-bucket.ts';
+import { openWithParts } from './opened-parts.ts';
+import {
+  allCaptures,
+  audit,
+  bytesOf,
+  contentOf,
+  NOON,
+  page,
+  payloadAt,
+  temporaryDirectory,
+  trialOptions,
+} from './trial-archive.ts';
+
+const urlOf = (name: string) => `http://bucket.example/${name}`;
+const partsIn = (bucket: MemoryBucket) => [...bucket.keys()].filter((name) => name.endsWith('.part'));
+const segmentsIn = (bucket: MemoryBucket) => [...bucket.keys()].filter((name) => name.endsWith('.warc.gz'));
+
+type OpenOptions = { readonly takesOver?: boolean; readonly seed?: number };
+
+async function openOn(directory: string, bucket: MemoryBucket, { takesOver = false, seed = 1 }: OpenOptions = {}) {
+  const options = trialOptions({ seed });
+  const volumes = await VolumeSet.ofBucket(new BucketVolume('main', bucket), { directory, ...options, takesOver });
+  return openWithParts(directory, { ...options, volumes });
+}
+
+async function begin(t: TestContext, policies: Partial<Policies> = {}) {
+  const bucket: MemoryBucket = new Map();
+  const directory = await temporaryDirectory(t);
+  await createArchive(directory, { policies });
+  const archive = await openOn(directory, bucket);
+  t.after(() => archive.close().catch(() => {}));
+  return { directory, bucket, archive };
+}
+
+async function storeAll(archive: Archive, names: readonly string[], collection = 'web'): Promise<void> {
+  for (const name of names)
+    await archive.store(page(urlOf(name), NOON + names.indexOf(name), contentOf(name)), { collection });
+}
+
+async function assertHas(archive: Archive, names: readonly string[]): Promise<void> {
+  for (const name of names) assert.deepEqual(await payloadAt(archive, urlOf(name)), Buffer.from(contentOf(name)), name);
+  assert.deepEqual((await allCaptures(archive)).map(({ url }) => url).sort(), names.map(urlOf).sort());
+  const { problems } = await verified(archive);
+  assert.deepEqual(problems, []);
+}
+
+async function verified(archive: Archive) {
+  const problems: string[] = [];
+  await archive.verify({ onProblem: ({ code, message }) => void problems.push(`${code} ${message}`) });
+  return { problems };
+}
+
+test('an archive on a bucket stores, is opened again, and goes on with its open segment', async (t) => {
+  const { directory, bucket, archive: first } = await begin(t);
+  await storeAll(first, ['a', 'b', 'c']);
+  await assertHas(first, ['a', 'b', 'c']);
+  await first.close();
+  assert.equal(partsIn(bucket).length, 3);
+  const archive = await openOn(directory, bucket);
+  t.after(() => archive.close());
+  await assertHas(archive, ['a', 'b', 'c']);
+  await storeAll(archive, ['d']);
+  await assertHas(archive, ['a', 'b', 'c', 'd']);
+  assert.equal((await archive.segments()).length, 1);
+});
+
+test('an archive on a bucket seals into one plain WARC file, and no parts are left', async (t) => {
+  const { bucket, archive } = await begin(t, { segmentBytesMax: 4000 });
+  await storeAll(archive, ['a', 'b']);
+  const [segment] = await archive.segments();
+  assert.equal(segment!.state, 'open');
+  const before = await bytesOf(archive.segmentBytes(segment!.name));
+  await storeAll(archive, ['c']);
+  assert.deepEqual(Buffer.from(bucket.get(segment!.name)!), before);
+  assert.equal(partsIn(bucket).filter((name) => name.includes(segment!.name)).length, 0);
+  await assertHas(archive, ['a', 'b', 'c']);
+  await audit(archive);
+});
+
+test('I8, R3: after the catalog was lost, everything is back, and what was open is sealed under another name', async (t) => {
+  const { directory, bucket, archive: first } = await begin(t);
+  await storeAll(first, ['a', 'b', 'c']);
+  const [begun] = await first.segments();
+  await first.close();
+  await rm(join(directory, 'catalog'), { recursive: true });
+  const archive = await openOn(directory, bucket);
+  t.after(() => archive.close());
+  await assertHas(archive, ['a', 'b', 'c']);
+  const [sealed] = await archive.segments();
+  assert.equal(sealed!.state, 'sealed');
+  assert.notEqual(sealed!.name, begun!.name);
+  // The former owner's seal arrives late.
+  bucket.set(begun!.name, Uint8Array.from(bucket.get(sealed!.name)!));
+  await archive.rebuild();
+  await assertHas(archive, ['a', 'b', 'c']);
+});
+
+test('a deletion and its compaction leave no bytes of it in the bucket', async (t) => {
+  const { bucket, archive } = await begin(t);
+  await storeAll(archive, ['keep', 'secret']);
+  await archive.delete({ url: urlOf('secret') });
+  await archive.compact();
+  await assertHas(archive, ['keep']);
+  assert.equal(segmentsIn(bucket).filter((name) => name.startsWith('web/')).length, 1);
+  await archive.rebuild();
+  await assertHas(archive, ['keep']);
+});
+
+test('P1: a former owner that is still running can acknowledge nothing, and its successor has what it acknowledged', async (t) => {
+  const { directory, bucket, archive: former } = await begin(t);
+  await storeAll(former, ['a', 'b']);
+  const elsewhere = await temporaryDirectory(t);
+  await cp(join(directory, 'archive.yaml'), join(elsewhere, 'archive.yaml'));
+  await assert.rejects(openOn(elsewhere, bucket, { seed: 2 }), { code: 'VOLUME_TAKEN', message: /volume take main/ });
+  const archive = await openOn(elsewhere, bucket, { seed: 2, takesOver: true });
+  t.after(() => archive.close());
+  await assertHas(archive, ['a', 'b']);
+  await assert.rejects(storeAll(former, ['late']), { code: 'VOLUME_TAKEN' });
+  await storeAll(archive, ['c']);
+  await former.close().catch(() => {});
+  await assertHas(archive, ['a', 'b', 'c']);
+  // What the former owner put is in no segment that counts.
+  await archive.rebuild();
+  await assertHas(archive, ['a', 'b', 'c']);
+  await assert.rejects(openOn(directory, bucket), { code: 'VOLUME_TAKEN' });
+});
+
+test('an archive that was restored from a copy is refused, because it does not know what was written since', async (t) => {
+  const { directory, bucket, archive: first } = await begin(t);
+  await storeAll(first, ['a']);
+  await first.close();
+  const copy = await temporaryDirectory(t);
+  await cp(directory, copy, { recursive: true });
+  const second = await openOn(directory, bucket);
+  await storeAll(second, ['b']);
+  await second.close();
+  await assert.rejects(openOn(copy, bucket), { code: 'VOLUME_TAKEN' });
+});
+
+test('segments move from a directory to a bucket and back, and each capture is read from where it is', async (t) => {
+  const directory = await temporaryDirectory(t);
+  await createArchive(directory);
+  const options = trialOptions({ newId: seededIds(seededRandom(7)) });
+  const plain = await openWithParts(directory, options);
+  await storeAll(plain, ['a', 'b']);
+  await plain.close();
+  const onDisk = await VolumeSet.open(directory, plain.connector.volumes, options);
+  const bucket: MemoryBucket = new Map();
+  const volumes = VolumeSet.of([
+    { setting: plain.connector.volumes[0]!, volume: onDisk.get('main') },
+    {
+      setting: { name: 'far', kind: 's3', path: 's3://far', writable: true },
+      volume: new BucketVolume('far', bucket),
+    },
+  ]);
+  const archive = await openWithParts(directory, { ...options, volumes });
+  t.after(() => archive.close());
+  await archive.migrate('main', 'far');
+  assert.equal(segmentsIn(bucket).length, 1);
+  assert.deepEqual(partsIn(bucket), []);
+  await assertHas(archive, ['a', 'b']);
+  await archive.migrate('far', 'main');
+  assert.deepEqual(segmentsIn(bucket), []);
+  await assertHas(archive, ['a', 'b']);
+});
