@@ -102,6 +102,8 @@ test('I8, R3: after the catalog was lost, everything is back, and what was open 
   bucket.set(begun!.name, Uint8Array.from(bucket.get(sealed!.name)!));
   await archive.rebuild();
   await assertHas(archive, ['a', 'b', 'c']);
+  await archive.compact();
+  assert.deepEqual(segmentsIn(bucket), [sealed!.name]);
 });
 
 test('a deletion and its compaction leave no bytes of it in the bucket', async (t) => {
@@ -130,6 +132,13 @@ test('P1: a former owner that is still running can acknowledge nothing, and its 
   await assertHas(archive, ['a', 'b', 'c']);
   // What the former owner put is in no segment that counts.
   await archive.rebuild();
+  await assertHas(archive, ['a', 'b', 'c']);
+  assert.ok(
+    partsIn(bucket).some((name) => name.endsWith('-16777217.part')),
+    'a late part of the former owner is there',
+  );
+  await archive.compact();
+  assert.ok(!partsIn(bucket).some((name) => name.endsWith('-16777217.part')), 'and is removed');
   await assertHas(archive, ['a', 'b', 'c']);
   await assert.rejects(openOn(directory, bucket), { code: 'VOLUME_TAKEN' });
 });

@@ -28,6 +28,7 @@ import type { Referent } from '../revisit/referent.ts';
 import { DeadOffsets } from '../segment/dead-offsets.ts';
 import { deletedRecords } from '../segment/deleted-records.ts';
 import { removeDoubles } from '../segment/segment-double.ts';
+import { removeLeftovers } from './bucket-leftovers.ts';
 import { HolderChoice, planRewrite, pointsAt, type RewritePlan, type RewriteWish } from './compaction-plan.ts';
 import { bytesToRewrite, freeBytesOf, LackOfRoom } from './compaction-room.ts';
 import { HolderReferents } from './holder-referents.ts';
@@ -73,7 +74,10 @@ export async function compactArchive(archive: OpenedArchive, options: CompactOpt
     damaged: [],
     doubled: [],
   };
-  await archive.exclusive(() => finishSwaps(archive));
+  await archive.exclusive(async () => {
+    await finishSwaps(archive);
+    await removeLeftovers(archive);
+  });
   const scratch = await mkdtemp(join(archive.scratch, 'compaction-'));
   try {
     // On a full disk, one round may free enough for the segments that it had no room for.

@@ -44,17 +44,19 @@ export async function segmentsIn(store: SegmentStore, rows: ReadonlyMap<string, 
     }
   const fresh = new Map<string, Segment>();
   for (const row of rows.values()) if (begunName(row.name) !== row.name) fresh.set(begunName(row.name), row);
-  const isSealedFresh = new Set([...objects.keys()].map(begunName)).difference(objects);
+  const sealedFresh = new Set(
+    [...objects.keys()].flatMap((name) => (begunName(name) === name ? [] : [begunName(name)])),
+  );
   const found: Found[] = [];
   for (const object of objects.values()) {
     const { name, bytes, sealed } = object;
-    const isLate = store.hasParts && fresh.has(name) && !rows.has(name);
+    const isLate = store.hasParts && (fresh.has(name) || sealedFresh.has(name)) && !rows.has(name);
     const content: SegmentBytes = sealed ? sealedBytes(name, bytes) : { name, state: 'open', bytes };
     if (!isLate) found.push({ store, object, content });
   }
   for (const [begun, some] of parts) {
     const row = rows.get(begun) ?? fresh.get(begun);
-    if (row?.state === 'sealed' || objects.has(row?.name ?? begun) || isSealedFresh.has(begun)) continue;
+    if (row?.state === 'sealed' || objects.has(row?.name ?? begun) || sealedFresh.has(begun)) continue;
     const one = ofParts(store, row?.name ?? begun, some, row);
     if (one.object.bytes > 0 || row) found.push(one);
   }

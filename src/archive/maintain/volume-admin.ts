@@ -62,6 +62,8 @@ export type NewVolume = {
   /** Of a bucket: the address of its server, unless it is that of AWS, and the region. */
   readonly endpoint?: string | undefined;
   readonly region?: string | undefined;
+  /** Whether the bucket is taken from the archive that owned it. */
+  readonly takesOver?: boolean | undefined;
 };
 
 export type AddVolumeOptions = {
@@ -113,7 +115,7 @@ async function addDirectory(
 
 async function addBucket(
   archive: OpenedArchive,
-  { name, path, isReadOnly = false, endpoint, region }: NewVolume,
+  { name, path, isReadOnly = false, endpoint, region, takesOver }: NewVolume,
   options: AddVolumeOptions,
 ): Promise<BucketTraits | undefined> {
   const setting: VolumeSetting = {
@@ -126,7 +128,7 @@ async function addBucket(
       throw refused(name, `the volume ${other.name} is at this place, or one of them is inside of the other`);
   return archive.exclusive(async () => {
     const traits = isReadOnly ? undefined : await traitsOf(archive, setting);
-    await archive.volumes.put(archive.directory, setting);
+    await archive.volumes.put(archive.directory, setting, takesOver);
     await enterVolume(archive, setting, options);
     return traits;
   });

@@ -118,8 +118,8 @@ export class VolumeOwner {
 
 function takenBy(volume: string, { host, directory, since }: OwnerObject): PinakesError {
   const detail =
-    `the archive ${directory} on ${host} writes to it since ${since}; ` +
-    `when that one is stopped for good, run \`pinakes volume take ${volume}\``;
+    `the archive ${directory} on ${host} writes to it since ${since}; when that one is stopped for good, ` +
+    `run \`pinakes volume take ${volume}\`, or add the volume with --take`;
   return new PinakesError('VOLUME_TAKEN', { where: `volume ${volume}`, detail });
 }
 

@@ -197,6 +197,7 @@ function registerVolumes(volume: Command, context: CommandContext, setExitCode: 
     .argument('<path>', 'the directory, or s3://bucket/prefix')
     .option('--endpoint <url>', 'the address of the S3 server, unless it is that of AWS')
     .option('--region <name>', 'the region of the bucket')
+    .option('--take', 'take the bucket from the archive that owned it')
     .option('--create', 'create the directory without asking when it does not exist')
     .option('--read-only', 'never write to it')
     .action(runInArchive('volume add', async () => (await import('./volume.ts')).volumeAdd));

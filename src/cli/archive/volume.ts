@@ -62,6 +62,7 @@ export async function volumeAdd(
     readonly readOnly?: boolean;
     readonly endpoint?: string;
     readonly region?: string;
+    readonly take?: boolean;
   },
 ): Promise<number> {
   const { terminal } = context;
@@ -73,9 +74,9 @@ export async function volumeAdd(
     return EXIT_FINE;
   }
   const before = (await archive.segments()).length;
-  const { endpoint, region } = options;
+  const { endpoint, region, take: takesOver } = options;
   const traits = await archive.addVolume(
-    { name, path: directory, isReadOnly, endpoint, region },
+    { name, path: directory, isReadOnly, endpoint, region, takesOver },
     // In a server, other requests use the archive, so adding a volume cannot be interrupted and finished at the next
     // opening.
     { onProgress: segmentProgress(terminal, 'volume add'), signal: context.archive ? undefined : context.signal },
