@@ -23,6 +23,7 @@ export * from './recovery/begin-incarnation.ts';
 export * from './recovery/collect.ts';
 export * from './recovery/heal.ts';
 export * from './recovery/heal-plan.ts';
+export { incarnationOf } from './recovery/incarnation.ts';
 export * from './recovery/incarnation-list.ts';
 export * from './recovery/rebuild.ts';
 export * from './recovery/sweep.ts';

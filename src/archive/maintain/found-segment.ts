@@ -5,6 +5,8 @@
  * - Where the object of a segment is, its parts count for nothing (H3).
  * - Parts may belong to a segment that is being sealed under another name (R3). An object that arrives late under the
  *   name with which this segment was begun counts for nothing either.
+ * - What is of an earlier life of the catalog, and neither has a row nor is in the newest list, counts for nothing: a
+ *   former owner put it late (R2).
  */
 import type { Segment } from '../../catalog/index.ts';
 import {
@@ -12,7 +14,12 @@ import {
   chainOf,
   endOf,
   type FoundPart,
+  type IncarnationList,
+  incarnationOf,
+  listedObjects,
   parsePartName,
+  readNewestList,
+  readOrigin,
   type SegmentBytes,
   type SegmentStore,
   sealedBytes,
@@ -22,6 +29,7 @@ import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
 
 export const SEGMENT_NAME = /\.w?arc(\.gz|\.zst)?$/i;
 const OWN_FOLDER = '_pinakes/';
+const LISTS_FOLDER = '_pinakes/catalog/';
 
 export type Found = {
   readonly store: SegmentStore;
@@ -31,8 +39,19 @@ export type Found = {
   readonly content: SegmentBytes;
 };
 
+/** The newest list of an incarnation in a bucket. A directory has no former owner that is still writing. */
+export async function newestList(store: SegmentStore): Promise<IncarnationList | undefined> {
+  if (!store.hasParts) return undefined;
+  const names = (await listedObjects(store, LISTS_FOLDER)).map(({ name }) => name);
+  return (await readNewestList(store, names))?.list;
+}
+
 /** The segments of a volume in order of name. `rows`: the rows of the catalog by name. */
-export async function segmentsIn(store: SegmentStore, rows: ReadonlyMap<string, Segment>): Promise<Found[]> {
+export async function segmentsIn(
+  store: SegmentStore,
+  rows: ReadonlyMap<string, Segment>,
+  list: IncarnationList | undefined,
+): Promise<Found[]> {
   const objects = new Map<string, ObjectInfo>();
   const parts = new Map<string, FoundPart[]>();
   for await (const page of store.list())
@@ -60,7 +79,15 @@ export async function segmentsIn(store: SegmentStore, rows: ReadonlyMap<string, 
     const one = ofParts(store, row?.name ?? begun, some, row);
     if (one.object.bytes > 0 || row) found.push(one);
   }
-  return found.sort((a, b) => (a.object.name < b.object.name ? -1 : 1));
+  const counted: Found[] = [];
+  for (const one of found) if (rows.has(one.object.name) || (await isOfNow(one, list))) counted.push(one);
+  return counted.sort((a, b) => (a.object.name < b.object.name ? -1 : 1));
+}
+
+async function isOfNow({ store, object, content }: Found, list: IncarnationList | undefined): Promise<boolean> {
+  if (!list || list.segments.has(object.name)) return true;
+  const incarnation = incarnationOf(object.name, await readOrigin(store, content, object.bytes));
+  return incarnation === undefined || incarnation >= list.incarnation;
 }
 
 function isSegment(name: string): boolean {

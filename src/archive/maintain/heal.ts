@@ -17,6 +17,7 @@ import type { Segment } from '../../catalog/index.ts';
 import {
   type HealingOptions,
   healSegment,
+  type IncarnationList,
   isDeletionSegment,
   isUnswept,
   marksOf,
@@ -37,7 +38,7 @@ import { countOdd, OddCounter } from '../segment/odd-records.ts';
 import { type ReplacedSegment, readReplaced } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
 import { finishDeletions } from './finish-delete.ts';
-import { type Found, removeFound, segmentsIn } from './found-segment.ts';
+import { type Found, newestList, removeFound, segmentsIn } from './found-segment.ts';
 import { finishSwaps, isUnfinishedReplacement } from './segment-swap.ts';
 
 /** The collection of files that are not in a folder. */
@@ -65,10 +66,11 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
   await dropEmptyRows(archive);
   // Rows of replacements that are being written are in the catalog only.
   const names = new Map((await archive.catalog.segments()).map((segment) => [segment.name, segment]));
-  const listed = await listSegments(archive, names);
+  const lists = await newestLists(archive);
+  const listed = await listSegments(archive, names, lists);
   const unclear = new Set<Found>();
   const written = await findReplacements(archive, listed, names, unclear);
-  const { stale, apart } = await removeStale(archive, listed, written, names);
+  const { stale, apart } = await removeStale(archive, listed, written, { names, lists });
   const found = listed.filter((one) => !stale.has(one));
   const volumeOf = new Map<string, Found>();
   for (const one of found) {
@@ -140,12 +142,33 @@ function whereIs({ store, object }: Found): string {
   return `${store.volume}: ${object.name}`;
 }
 
+/** The newest list of an incarnation in each volume. */
+type Lists = ReadonlyMap<string, IncarnationList | undefined>;
+
+async function newestLists({ stores }: OpenedArchive): Promise<Lists> {
+  const lists = new Map<string, IncarnationList | undefined>();
+  // A volume that disappears meanwhile is reported when it is listed.
+  for (const store of stores.available())
+    lists.set(
+      store.volume,
+      await newestList(store).catch((error: unknown) => {
+        if (!isMissing(error)) throw error;
+        return undefined;
+      }),
+    );
+  return lists;
+}
+
 /** The segments in all volumes, volume by volume, in order of name. */
-async function listSegments(archive: OpenedArchive, rows: ReadonlyMap<string, Segment>): Promise<Found[]> {
+async function listSegments(
+  archive: OpenedArchive,
+  rows: ReadonlyMap<string, Segment>,
+  lists: Lists,
+): Promise<Found[]> {
   const found: Found[] = [];
   for (const store of archive.stores.available()) {
     try {
-      const segments = await segmentsIn(store, rows);
+      const segments = await segmentsIn(store, rows, lists.get(store.volume));
       await reportMissing(archive, store, segments);
       reportDamagedLinks(archive, store);
       found.push(...segments);
@@ -287,7 +310,7 @@ async function removeStale(
   archive: OpenedArchive,
   found: readonly Found[],
   written: readonly FoundReplacement[],
-  names: ReadonlyMap<string, Segment>,
+  { names, lists }: { readonly names: ReadonlyMap<string, Segment>; readonly lists: Lists },
 ): Promise<{ stale: ReadonlySet<Found>; apart: ReadonlySet<Found> }> {
   const byName = Map.groupBy(found, ({ object }) => object.name);
   const stale = new Set<Found>();
@@ -302,7 +325,7 @@ async function removeStale(
     // A sealed segment is complete, and counts unless its swap was noted (R1). What an unfinished compaction wrote may
     // refer to contents that are gone.
     const isComplete = olds.some(({ object }) => object.sealed);
-    if (replaced.isNotedWhenSwapped && isComplete && !(await isNoted(archive, later, replaced))) continue;
+    if (replaced.isNotedWhenSwapped && isComplete && !(await isNoted(archive, later, replaced, lists))) continue;
     const canGo = olds.every(({ store }) => store.isWritable);
     if (canGo && (await reportingErrors(archive, whereIs(later), () => isSound(later))))
       for (const old of olds) stale.add(old);
@@ -316,8 +339,17 @@ async function removeStale(
 }
 
 /** Whether a volume has a note that the swap of this replacement was made. */
-async function isNoted({ stores }: OpenedArchive, { object }: Found, { name }: ReplacedSegment): Promise<boolean> {
-  const notes = await readReplacedNotes(stores, ({ old }) => old === name);
+async function isNoted(
+  { stores }: OpenedArchive,
+  { store, object }: Found,
+  { name }: ReplacedSegment,
+  lists: Lists,
+): Promise<boolean> {
+  const list = lists.get(store.volume);
+  const notes = await readReplacedNotes(stores, (note) => {
+    if (note.old !== name) return false;
+    return !list || note.incarnation >= list.incarnation || list.notes.has(note.name);
+  });
   return notes.of(name)?.by === object.name;
 }
 
@@ -418,7 +450,7 @@ async function healUnequal(
     });
   archive.segmentRegistry.put(segment);
   const healing = await healingOf(archive, segment, content, options);
-  const healed = await healSegment({ ...healing, ...freshSealing(store, known) }, segment);
+  const healed = await healSegment({ ...healing, ...(known ? {} : await freshSealing(store)) }, segment);
   if (healed.kind === 'dropped') {
     archive.segmentRegistry.forget(segment.number);
     return undefined;
@@ -443,12 +475,12 @@ async function listFound(archive: OpenedArchive, { store, object: { name }, cont
 /**
  * How a segment is sealed whose parts were found without a row. The process that wrote them may have been of another
  * life of the catalog, and what it puts late must not change the segment: it is sealed under a name of this owner (R3).
+ * The number in the name is not below that of the newest list, so that the segment is of now for the next rebuild, too.
  */
-function freshSealing(
-  { hasParts, ownerNumber }: SegmentStore,
-  known: Segment | undefined,
-): Pick<HealingOptions, 'isEmbedded' | 'freshFor'> {
-  return hasParts && !known ? { isEmbedded: false, freshFor: ownerNumber } : {};
+async function freshSealing(store: SegmentStore): Promise<Pick<HealingOptions, 'isEmbedded' | 'freshFor'>> {
+  if (!store.hasParts) return {};
+  const incarnation = (await newestList(store))?.incarnation ?? 0;
+  return { isEmbedded: false, freshFor: Math.max(store.ownerNumber ?? 0, incarnation) };
 }
 
 /**

@@ -7,8 +7,8 @@
  *   _pinakes/owner          in the volume: {"archive","number","host","directory","since"}
  *   owned-volumes.json      beside the connector: {"archive","numbers":{"<volume>":n}}
  * ```
- * - Each opening takes the next number, which never goes back. It is in the attempts of parts (P2), and in the names
- *   under which an owner seals what others left open (R3).
+ * - Each opening takes the next number. It never goes back, and is above that of every incarnation listed in the volume.
+ *   It is in the attempts of parts (P2), and in the names under which an owner seals what others left open (R3).
  * - The object is replaced conditionally, before anything of the volume is listed. A former owner that is still running
  *   reads the object after each PUT and before it answers. So what it has acknowledged was there when its successor
  *   listed the volume, and what it puts later is acknowledged to no client.
@@ -29,6 +29,7 @@ import {
   replaceFile,
   utf8,
 } from '../../base/index.ts';
+import { parseListName } from '../../ledger/index.ts';
 import type { ConditionalVolume } from '../../volume/index.ts';
 
 const OWNER_NAME = '_pinakes/owner';
@@ -74,7 +75,7 @@ export class VolumeOwner {
     const owner = found && parseOwner(found.bytes, volume.name);
     if (owner && !takesOver && (owner.archive !== own.archive || owner.number > ownNumber))
       throw takenBy(volume.name, owner);
-    const number = Math.max(owner?.number ?? 0, ownNumber) + 1;
+    const number = Math.max(owner?.number ?? 0, ownNumber, await highestIncarnation(volume)) + 1;
     // The number is noted before it is used: after a crash, the next opening takes a higher one.
     await writeNumbers(directory, { ...own, numbers: { ...own.numbers, [volume.name]: number } });
     const object: OwnerObject = {
@@ -114,6 +115,13 @@ export class VolumeOwner {
     const owner = found && parseOwner(found.bytes, this.#volume.name);
     return owner?.archive === this.#archive && owner.number === this.number;
   }
+}
+
+async function highestIncarnation(volume: ConditionalVolume): Promise<number> {
+  let highest = 0;
+  for await (const page of volume.list('_pinakes/catalog/'))
+    for (const { name } of page) highest = Math.max(highest, parseListName(name)?.incarnation ?? 0);
+  return highest;
 }
 
 function takenBy(volume: string, { host, directory, since }: OwnerObject): PinakesError {
