@@ -41,7 +41,15 @@ export const SUB_ROOM_IMPORTS: Readonly<Record<string, Readonly<Record<string, r
   page: { html: [], office: ['html'], pdf: ['html'], feeds: ['html', 'office'] },
   replay: { choose: [], rewrite: [], 'in-page': [] },
   search: { sqlite: [], query: ['sqlite'] },
-  server: { http: [], jobs: ['http'], cdx: ['http'], replay: ['http'], api: ['http', 'jobs'] },
+  server: {
+    http: [],
+    objects: [],
+    jobs: ['http'],
+    cdx: ['http'],
+    replay: ['http'],
+    api: ['http', 'jobs'],
+    s3: ['http', 'objects'],
+  },
   slim: { manifest: [], plan: ['manifest'], rewrite: ['plan'], run: ['manifest', 'plan', 'rewrite'] },
   volume: { directory: [], linked: ['directory'], s3: [] },
   warc: {

@@ -171,6 +171,10 @@ export const ERROR_CATALOGUE = {
     'the file may not be written',
     'Check the permissions of its directory, or write to another place.',
   ),
+  FOLDER_UNFIT: entry(
+    'the file system of the folder cannot hold the objects of a volume server',
+    'Use a folder on a file system that tells names apart by case, has hard links, and keeps times to the millisecond, such as ext4, XFS, btrfs or ZFS.',
+  ),
   INDEX_DAMAGED: entry(
     'the search index is damaged',
     'Nothing archived is lost: run `pinakes index --rebuild`, which makes the index again from the archive.',
@@ -294,6 +298,10 @@ export const ERROR_CATALOGUE = {
     'the volume failed to read or write',
     'Look at the system log and at the connection to the disk, then run it again.',
     true,
+  ),
+  VOLUME_KEYS_MISSING: entry(
+    'the folder has no keys of a volume server',
+    'Add one with `pinakes volume key add`. If there were keys, the disk of the folder may not be mounted.',
   ),
   VOLUME_MISSING: entry(
     'the volume is not there',

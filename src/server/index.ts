@@ -1,11 +1,21 @@
 /**
- * server: HTTP over an archive: the web interface, replay, CDX, Memento, the API and its jobs. The only room that
- * listens.
+ * server: HTTP over an archive: the web interface, replay, CDX, Memento, the API and its jobs; and the volume server,
+ * which serves a folder of objects over S3. The only room that listens.
  */
 export { apiDocument } from './api/route-table.ts';
 export { isAddressOrNetwork } from './http/connection-limit.ts';
+export type { TlsIdentity } from './http/listening-socket.ts';
 export { isEverywhere } from './http/origins.ts';
 export type { JobContext, JobKind } from './jobs/job-kind.ts';
 export type { CommandRunner, RemoteCommand } from './jobs/remote-command.ts';
+export {
+  type AccessKey,
+  addVolumeKey,
+  type KeyRights,
+  listVolumeKeys,
+  removeVolumeKey,
+  type VolumeKey,
+} from './objects/access-keys.ts';
+export { type RunningVolumeServer, startVolumeServer, type VolumeServerOptions } from './s3/volume-server.ts';
 export { startServer } from './server.ts';
 export type { AccessLine, RunningServer, ServerOptions } from './server-options.ts';

@@ -19,7 +19,7 @@ export type AccessLine = {
   readonly status: number;
   readonly bytes: number;
   readonly milliseconds: number;
-  readonly socket: 'ui' | 'replay' | 'command';
+  readonly socket: 'ui' | 'replay' | 'command' | 'volume';
   readonly agent: string;
   readonly referrer: string;
 };

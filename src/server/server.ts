@@ -46,7 +46,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   try {
     const listen = async (at: number) =>
-      opened(await ListeningSocket.listen({ host, port: at }, timeouts, new ConnectionLimit(proxies)));
+      opened(await ListeningSocket.listen({ host, port: at }, { timeouts, limit: new ConnectionLimit(proxies) }));
     const ui = await listen(port);
     const replay = await listen(replayPort);
     if (!runCommand) return await assemble(options, { ui, replay });

@@ -1,11 +1,41 @@
-/** Formats lines of the access log: as JSON, or in the combined log format of other servers, which log tools read. */
-import { formatW3cDate } from '../../base/index.ts';
+/** The access log: lines of JSON, or in the combined log format of other servers, which log tools read. */
+import { open } from 'node:fs/promises';
+import { badArgument, formatW3cDate, writingFile } from '../../base/index.ts';
 import type { AccessLine } from '../../server/index.ts';
+import type { CommandContext } from '../command.ts';
 import { printableJson } from '../terminal.ts';
+
+export type LogFormat = 'json' | 'common';
+
+export function logFormatOf(text: string): LogFormat {
+  if (text === 'json' || text === 'common') return text;
+  throw badArgument(text, '--access-log-format is json or common');
+}
+
+export type AccessLog = { readonly write: (line: AccessLine) => void; readonly close: () => void };
+
+/** Opens the access log. Refuses a file that cannot be written at the start, and not when the log is needed. */
+export async function openAccessLog({ terminal }: CommandContext, path: string, format: LogFormat): Promise<AccessLog> {
+  if (path === '-') return { write: (line) => terminal.say(formatAccessLine(line, format)), close: () => {} };
+  const file = await writingFile(path, () => open(path, 'a', 0o640));
+  const stream = file.createWriteStream();
+  let hasFailed = false;
+  stream.on('error', (error) => {
+    // Reported once. The server goes on without the log.
+    if (!hasFailed) terminal.say(`pinakes: the access log cannot be written: ${error.message}`);
+    hasFailed = true;
+  });
+  return {
+    write: (line) => {
+      if (!hasFailed) stream.write(`${formatAccessLine(line, format)}\n`);
+    },
+    close: () => stream.end(),
+  };
+}
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-export function formatAccessLine(line: AccessLine, format: 'json' | 'common'): string {
+export function formatAccessLine(line: AccessLine, format: LogFormat): string {
   if (format === 'json') {
     return printableJson({
       ...line,

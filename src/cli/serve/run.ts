@@ -6,17 +6,8 @@ import { networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Archive, createArchive, openArchive } from '../../archive/index.ts';
+import { badArgument, limitHeapGrowth, limitYoungSpace, readingFile, writingFile } from '../../base/index.ts';
 import {
-  badArgument,
-  limitHeapGrowth,
-  limitYoungSpace,
-  PinakesError,
-  readingFile,
-  whenAborted,
-  writingFile,
-} from '../../base/index.ts';
-import {
-  type AccessLine,
   isAddressOrNetwork,
   isEverywhere,
   type RunningServer,
@@ -26,10 +17,12 @@ import {
 import { openingOptions } from '../archive-command.ts';
 import { type CommandContext, resolveTypedPath } from '../command.ts';
 import { EXIT_FINE } from '../outcome.ts';
-import { counted, printable } from '../terminal.ts';
+import { counted } from '../terminal.ts';
 import { VERSION } from '../version.ts';
-import { formatAccessLine } from './access-log.ts';
+import { type AccessLog, logFormatOf, openAccessLog } from './access-log.ts';
+import { failureText } from './failure-text.ts';
 import { commandRunner } from './remote-runner.ts';
+import { listenForStop } from './stop-signals.ts';
 
 const TOKEN_NAME = 'server-token';
 
@@ -68,7 +61,7 @@ export async function serve(
   const tokenFile = join(resolve(options.archive), TOKEN_NAME);
   let log: AccessLog | undefined;
   try {
-    if (options.accessLog !== undefined) log = await accessLog(context, options.accessLog, logFormat);
+    if (options.accessLog !== undefined) log = await openAccessLog(context, options.accessLog, logFormat);
     // The index of an archive that is only read stays as it is.
     const isIndexing = settings.isIndexing && !archive.isOld;
     const onAccess = log?.write;
@@ -112,13 +105,6 @@ async function settingsOf(context: CommandContext, options: ServeOptions) {
     proxies: options.proxy?.map(proxyOf),
     isIndexing: options.index !== false,
   };
-}
-
-type LogFormat = 'json' | 'common';
-
-function logFormatOf(text: string): LogFormat {
-  if (text === 'json' || text === 'common') return text;
-  throw badArgument(text, '--access-log-format is json or common');
 }
 
 /** Resolves symbolic links, so that a later change of a link does not open another directory. */
@@ -202,12 +188,6 @@ function serverOptions(context: CommandContext, archive: Archive): Omit<ServerOp
   };
 }
 
-/** An operating failure is shown as a sentence with advice, a bug as its stack trace. */
-function failureText(error: unknown): string {
-  if (error instanceof PinakesError) return `${printable(error.message)} [${error.code}]\n  ${error.advice}`;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
-
 /** The built web interface is beside the program in the published package, and in build/ in a checkout. */
 function findUi(): string | undefined {
   return ['../../ui/', '../../../build/ui/']
@@ -267,51 +247,4 @@ async function printAddresses(
     terminal.say(`Other machines can open http://${ownAddress()}:${port}/, or use the name of this machine.`);
   }
   terminal.say('Press Ctrl-C to stop the server.');
-}
-
-type StopSignals = {
-  /** Resolves with the first signal. */
-  readonly asked: Promise<void>;
-  /** Aborts with the second signal: running requests and jobs are aborted. */
-  readonly force: AbortSignal;
-  /** Removes the handlers, so that a signal ends the process again. */
-  readonly end: () => void;
-};
-
-function listenForStop({ terminal, signal }: CommandContext): StopSignals {
-  const asked = Promise.withResolvers<void>();
-  const force = new AbortController();
-  let signals = 0;
-  const onSignal = () => {
-    signals++;
-    if (signals === 1) {
-      terminal.say('pinakes: stopping; press Ctrl-C again to force it');
-      asked.resolve();
-    } else force.abort();
-  };
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
-  whenAborted(signal, asked.resolve);
-  const end = () => process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
-  return { asked: asked.promise, force: force.signal, end };
-}
-
-type AccessLog = { readonly write: (line: AccessLine) => void; readonly close: () => void };
-
-/** Opens the access log. Refuses a file that cannot be written at the start, and not when the log is needed. */
-async function accessLog({ terminal }: CommandContext, path: string, format: LogFormat): Promise<AccessLog> {
-  if (path === '-') return { write: (line) => terminal.say(formatAccessLine(line, format)), close: () => {} };
-  const file = await writingFile(path, () => open(path, 'a', 0o640));
-  const stream = file.createWriteStream();
-  let hasFailed = false;
-  stream.on('error', (error) => {
-    // Reported once. The server goes on without the log.
-    if (!hasFailed) terminal.say(`pinakes: the access log cannot be written: ${error.message}`);
-    hasFailed = true;
-  });
-  return {
-    write: (line) => {
-      if (!hasFailed) stream.write(`${formatAccessLine(line, format)}\n`);
-    },
-    close: () => stream.end(),
-  };
 }

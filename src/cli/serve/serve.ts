@@ -1,4 +1,4 @@
-/** `pinakes serve`: its options. The code of the command is loaded when the command runs. */
+/** `pinakes serve` and `pinakes volume serve`: their options. Their code is loaded when they run. */
 import type { Command } from 'commander';
 import { archiveCommand } from '../archive-command.ts';
 import { appendValue, type CommandContext, choiceOption, commandAction } from '../command.ts';
@@ -37,4 +37,62 @@ export function registerServe(program: Command, context: CommandContext, setExit
     .option('--init', 'create an empty archive when there is none')
     .option('--no-index', 'do not update the search index; `pinakes index` does it')
     .action(run(async () => (await import('./run.ts')).serve));
+}
+
+/** The commands of the volume server, among those of volumes. They need no archive. */
+export function registerVolumeServer(
+  program: Command,
+  context: CommandContext,
+  setExitCode: (code: number) => void,
+): void {
+  const run = commandAction(context, setExitCode);
+  const volume = program.commands.find((command) => command.name() === 'volume')!;
+  volume
+    .command('serve')
+    .description('serve a directory as a volume for archives on other machines, over S3')
+    .argument('<directory>', 'the directory of the objects')
+    .option('--listen <address>', 'the address and port to listen on, like 192.0.2.7:9000', '127.0.0.1:9000')
+    .option('--tls-cert <file>', 'the certificate, with its chain, as PEM')
+    .option('--tls-key <file>', 'the key of the certificate, as PEM')
+    .option('--insecure', 'allow plain HTTP also for other machines')
+    .option('--access-log <file>', 'write one line per request to this file; - for standard error')
+    .addOption(
+      choiceOption(
+        '--access-log-format <format>',
+        'the format of the access log; common: the combined log format of other servers',
+        ['json', 'common'],
+        'json',
+      ),
+    )
+    .option(
+      '--proxy <address>',
+      'a proxy in front of the server, which may open any number of connections; may be repeated',
+      appendValue,
+    )
+    .option('--json', 'print JSON, one value per line')
+    .action(run(async () => (await import('./volume-server.ts')).volumeServe));
+
+  const key = volume.command('key').description('the keys with which archives use a volume server');
+  key
+    .command('add')
+    .description('add a key, and print its secret, which is shown only here')
+    .argument('<name>', 'lower-case letters, digits and dashes')
+    .requiredOption('--dir <directory>', 'the directory of the volume server')
+    .requiredOption('--prefix <bucket/prefix>', 'what the key can see: a bucket, or a folder in a bucket')
+    .addOption(choiceOption('--rights <rights>', 'what the key may do', ['read', 'write'], 'write'))
+    .option('--json', 'print JSON, one value per line')
+    .action(run(async () => (await import('./volume-keys.ts')).volumeKeyAdd));
+  key
+    .command('ls')
+    .description('list the keys, without their secrets')
+    .requiredOption('--dir <directory>', 'the directory of the volume server')
+    .option('--json', 'print JSON, one value per line')
+    .action(run(async () => (await import('./volume-keys.ts')).volumeKeyLs));
+  key
+    .command('rm')
+    .description('remove a key; a running server refuses it at once')
+    .argument('<name>')
+    .requiredOption('--dir <directory>', 'the directory of the volume server')
+    .option('--json', 'print JSON, one value per line')
+    .action(run(async () => (await import('./volume-keys.ts')).volumeKeyRm));
 }

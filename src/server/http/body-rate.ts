@@ -4,7 +4,7 @@
  * body counts.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { sendProblem } from './problem.ts';
+import type { sendProblem } from './problem.ts';
 
 export type BodyRate = {
   readonly windowMs: number;
@@ -16,7 +16,7 @@ export function requireBodyRate(
   request: IncomingMessage,
   response: ServerResponse,
   rate: BodyRate,
-  lingerMs: number,
+  { lingerMs, send }: { readonly lingerMs: number; readonly send: typeof sendProblem },
 ): void {
   const { 'transfer-encoding': transfer, 'content-length': length } = request.headers;
   if (transfer === undefined && (length === undefined || length === '0')) return;
@@ -29,7 +29,7 @@ export function requireBodyRate(
       return;
     }
     clearInterval(timer);
-    sendProblem(request, response, {
+    send(request, response, {
       status: 408,
       code: 'TOO_SLOW',
       message: 'the request took too long to arrive',

@@ -40,7 +40,7 @@ export class CommandSocket {
   static async open(archiveDirectory: string, newId: IdSource): Promise<CommandSocket> {
     if (process.platform === 'win32') {
       const path = `\\\\.\\pipe\\pinakes-${newId().replace(/[^0-9a-z]/gi, '')}`;
-      return new CommandSocket(await ListeningSocket.listen({ path }, CLIENT_TIMEOUTS), path);
+      return new CommandSocket(await ListeningSocket.listen({ path }, { timeouts: CLIENT_TIMEOUTS }), path);
     }
     let failure: unknown = new PinakesError('LISTEN_FAILED', {
       where: archiveDirectory,
@@ -64,7 +64,7 @@ export class CommandSocket {
       // On a file system without modes, every user could enter the directory.
       if (((await stat(directory)).mode & 0o077) !== 0)
         throw new PinakesError('LISTEN_FAILED', { where: path, detail: 'its directory cannot be closed to others' });
-      const socket = await ListeningSocket.listen({ path }, CLIENT_TIMEOUTS);
+      const socket = await ListeningSocket.listen({ path }, { timeouts: CLIENT_TIMEOUTS });
       await chmod(path, 0o600);
       return new CommandSocket(socket, path, directory);
     } catch (error) {

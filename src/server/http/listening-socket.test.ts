@@ -8,7 +8,7 @@ import { ListeningSocket } from './listening-socket.ts';
 const SILENCE_MS = 500;
 
 test('a client is disconnected when it is silent inside a request, but not when it waits for a reply', async (t) => {
-  const socket = await ListeningSocket.listen({ host: '127.0.0.1', port: 0 }, { silenceMs: SILENCE_MS });
+  const socket = await ListeningSocket.listen({ host: '127.0.0.1', port: 0 }, { timeouts: { silenceMs: SILENCE_MS } });
   t.after(() => socket.stop(AbortSignal.abort()));
   socket.handleWith(async (request, response) => {
     await wait(2 * SILENCE_MS);
@@ -25,7 +25,7 @@ test('a client is disconnected when it is silent inside a request, but not when 
 });
 
 test('the time limit of a head does not run while earlier requests of the connection are served', async (t) => {
-  const socket = await ListeningSocket.listen({ host: '127.0.0.1', port: 0 }, { headMs: 100 });
+  const socket = await ListeningSocket.listen({ host: '127.0.0.1', port: 0 }, { timeouts: { headMs: 100 } });
   t.after(() => socket.stop(AbortSignal.abort()));
   const asked = Promise.withResolvers<void>();
   const mayAnswer = Promise.withResolvers<void>();

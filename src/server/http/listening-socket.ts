@@ -4,12 +4,13 @@
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { PinakesError, whenAborted } from '../../base/index.ts';
 import { type BodyRate, requireBodyRate } from './body-rate.ts';
 import { ConnectionLimit } from './connection-limit.ts';
-import { type ProblemDetails, problemJson } from './problem.ts';
+import { type ProblemDetails, problemJson, sendProblem } from './problem.ts';
 import { type RequestHandler, RequestPipeline } from './request-pipeline.ts';
 
 /** The maximum length of a URL. Archived URLs can be long. */
@@ -28,6 +29,27 @@ export type ClientTimeouts = {
   readonly silenceMs: number;
   /** Undefined: a body may take any time. */
   readonly body: BodyRate | undefined;
+};
+
+/** The certificate of a server and its key, as PEM. */
+export type TlsIdentity = { readonly cert: string; readonly key: string };
+
+/** Error documents for clients that do not read those of the API. */
+export type ProblemFormat = { readonly type: string; readonly text: (problem: ProblemDetails) => string };
+
+export type ListeningOptions = {
+  readonly timeouts?: Partial<ClientTimeouts> | undefined;
+  readonly limit?: ConnectionLimit;
+  /** Encrypted connections only. */
+  readonly tls?: TlsIdentity | undefined;
+  readonly problems?: ProblemFormat;
+  /** True when the handler calls `writeContinue` itself, so that it can refuse a body before it is sent. */
+  readonly defersContinue?: boolean;
+};
+
+const JSON_PROBLEMS: ProblemFormat = {
+  type: 'application/json; charset=utf-8',
+  text: (problem) => `${problemJson(problem)}\n`,
 };
 
 /** Where a server listens: on a port, or at the path of a Unix socket or named pipe. */
@@ -51,22 +73,27 @@ export class ListeningSocket {
   readonly #pipelines = new WeakMap<Socket, RequestPipeline>();
   readonly #latest = new WeakMap<Socket, ServerResponse>();
 
-  private constructor(server: Server, timeouts: ClientTimeouts, limit: ConnectionLimit) {
+  private constructor(server: Server, timeouts: ClientTimeouts, options: ListeningOptions) {
     this.#server = server;
-    server.on('connection', (socket: Socket) => {
-      if (!limit.admit(socket)) {
-        socket.end(refusalText(CONNECTIONS_REFUSED));
-        // Bytes from the client are not read: a refused connection must cost nothing.
-        socket.destroySoon();
-        return;
-      }
+    const { limit = new ConnectionLimit(), tls, problems = JSON_PROBLEMS, defersContinue } = options;
+    const refuse = (socket: Socket) => {
+      if (!tls) socket.end(refusalText(CONNECTIONS_REFUSED, problems));
+      // Bytes from the client are not read: a refused connection must cost nothing.
+      socket.destroySoon();
+    };
+    const accept = (socket: Socket) => {
       this.#pipelines.set(
         socket,
-        new RequestPipeline(socket, (request, response) => this.#answer(request, response, timeouts)),
+        new RequestPipeline(socket, (request, response) => this.#answer(request, response, timeouts, problems)),
       );
       this.#silent.add(socket);
       socket.once('close', () => this.#silent.delete(socket));
-    });
+    };
+    if (tls) {
+      // A connection counts from its first byte, and serves requests from the end of its handshake.
+      server.on('connection', (socket: Socket) => limit.admit(socket) || refuse(socket));
+      server.on('secureConnection', accept);
+    } else server.on('connection', (socket: Socket) => (limit.admit(socket) ? accept(socket) : refuse(socket)));
     server.on('timeout', (socket: Socket) => {
       const response = this.#latest.get(socket);
       // The client has sent everything and waits for the server. A search through a large archive can take long.
@@ -77,21 +104,21 @@ export class ListeningSocket {
     server.on('clientError', (error: ClientError, socket: Duplex) => {
       // While earlier requests of the connection are served, the rest of this head is not read. The client is not slow.
       if (error.code === SLOW_HEAD && this.#pipelines.get(socket as Socket)?.isBusy) return;
-      refuseBytes(error, socket);
+      // Without an encrypted connection there is no way to say what is wrong.
+      if (tls && !this.#pipelines.has(socket as Socket)) socket.destroy();
+      else refuseBytes(error, socket, problems);
     });
-    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const push = (request: IncomingMessage, response: ServerResponse) => {
       this.#silent.delete(request.socket);
       this.#pipelines.get(request.socket)?.push(request, response);
-    });
+    };
+    server.on('request', push);
+    if (defersContinue) server.on('checkContinue', push);
   }
 
-  static async listen(
-    place: ListeningPlace,
-    given: Partial<ClientTimeouts> = {},
-    limit = new ConnectionLimit(),
-  ): Promise<ListeningSocket> {
-    const timeouts = { ...CLIENT_TIMEOUTS, ...given };
-    const server = createServer({
+  static async listen(place: ListeningPlace, options: ListeningOptions = {}): Promise<ListeningSocket> {
+    const timeouts = { ...CLIENT_TIMEOUTS, ...options.timeouts };
+    const settings = {
       maxHeaderSize: HEAD_BYTES_MAX,
       headersTimeout: timeouts.headMs,
       connectionsCheckingInterval: Math.ceil(timeouts.headMs / HEAD_CHECKS),
@@ -99,7 +126,10 @@ export class ListeningSocket {
       requestTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
       noDelay: true,
-    });
+    };
+    const server = options.tls
+      ? createTlsServer({ ...settings, ...options.tls, handshakeTimeout: timeouts.headMs })
+      : createServer(settings);
     server.setTimeout(timeouts.silenceMs);
     server.maxConnections = CONNECTIONS_MAX;
     server.listen(place);
@@ -108,7 +138,7 @@ export class ListeningSocket {
     } catch (cause) {
       throw listenError(cause, 'path' in place ? place.path : `${place.host}:${place.port}`);
     }
-    return new ListeningSocket(server, timeouts, limit);
+    return new ListeningSocket(server, timeouts, options);
   }
 
   get port(): number {
@@ -123,10 +153,11 @@ export class ListeningSocket {
     for (const [request, response] of early) handler(request, response);
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse, timeouts: ClientTimeouts): void {
+  #answer(request: IncomingMessage, response: ServerResponse, timeouts: ClientTimeouts, problems: ProblemFormat): void {
     this.#latest.set(request.socket, response);
     if (this.#isStopping) response.shouldKeepAlive = false;
-    if (timeouts.body) requireBodyRate(request, response, timeouts.body, LINGER_MS);
+    if (timeouts.body)
+      requireBodyRate(request, response, timeouts.body, { lingerMs: LINGER_MS, send: problemSender(problems) });
     if (this.#handler) this.#handler(request, response);
     else this.#early.push([request, response]);
   }
@@ -157,7 +188,7 @@ type ClientError = Error & { readonly code?: string; readonly rawPacket?: Buffer
 const SLOW_HEAD = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 /** Replies to bytes that are not an HTTP request, or to a request that is too large or too slow. */
-function refuseBytes(error: ClientError, socket: Duplex): void {
+function refuseBytes(error: ClientError, socket: Duplex, problems: ProblemFormat): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -178,7 +209,7 @@ function refuseBytes(error: ClientError, socket: Duplex): void {
   socket.removeAllListeners('data');
   socket.on('error', () => socket.destroy());
   socket.resume();
-  socket.end(refusalText({ status, code, message, advice }));
+  socket.end(refusalText({ status, code, message, advice }, problems));
   (socket as Socket).setTimeout?.(LINGER_MS, () => socket.destroy());
 }
 
@@ -190,10 +221,28 @@ const CONNECTIONS_REFUSED: ProblemDetails = {
 };
 
 /** The text of a reply on a connection without a request. */
-function refusalText(problem: ProblemDetails): string {
-  const body = `${problemJson(problem)}\n`;
+function refusalText(problem: ProblemDetails, { type, text }: ProblemFormat): string {
+  const body = text(problem);
   return (
-    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nContent-Type: ${type}\r\n` +
     `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
   );
+}
+
+/** Sends a problem as the reply to a request. */
+function problemSender(problems: ProblemFormat): typeof sendProblem {
+  if (problems === JSON_PROBLEMS) return sendProblem;
+  return (_, response, problem) => {
+    if (response.headersSent || response.destroyed) {
+      response.destroy();
+      return;
+    }
+    const body = Buffer.from(problems.text(problem));
+    response.writeHead(problem.status, {
+      ...problem.fields,
+      'content-type': problems.type,
+      'content-length': body.length,
+    });
+    response.end(body);
+  };
 }
