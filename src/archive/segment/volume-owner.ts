@@ -7,8 +7,8 @@
  *   _pinakes/owner          in the volume: {"archive","number","host","directory","since"}
  *   owned-volumes.json      beside the connector: {"archive","numbers":{"<volume>":n}}
  * ```
- * - Each opening takes the next number. It never goes back, and is above that of every incarnation listed in the volume.
- *   It is in the attempts of parts (P2), and in the names under which an owner seals what others left open (R3).
+ * - Each opening takes the next number. It never goes back, and it is above that of every incarnation that the volume
+ *   lists. It is in the attempts of parts (P2), and in the names under which an owner seals what others left open (R3).
  * - The object is replaced conditionally, before anything of the volume is listed. A former owner that is still running
  *   reads the object after each PUT and before it answers. So what it has acknowledged was there when its successor
  *   listed the volume, and what it puts later is acknowledged to no client.
