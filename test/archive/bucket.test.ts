@@ -24,10 +24,14 @@ const urlOf = (name: string) => `http://bucket.example/${name}`;
 const partsIn = (bucket: MemoryBucket) => [...bucket.keys()].filter((name) => name.endsWith('.part'));
 const segmentsIn = (bucket: MemoryBucket) => [...bucket.keys()].filter((name) => name.endsWith('.warc.gz'));
 
-type OpenOptions = { readonly takesOver?: boolean; readonly seed?: number };
+type OpenOptions = { readonly takesOver?: boolean; readonly seed?: number; readonly clock?: () => number };
 
-async function openOn(directory: string, bucket: MemoryBucket, { takesOver = false, seed = 1 }: OpenOptions = {}) {
-  const options = trialOptions({ seed });
+async function openOn(
+  directory: string,
+  bucket: MemoryBucket,
+  { takesOver = false, seed = 1, clock }: OpenOptions = {},
+) {
+  const options = trialOptions({ seed, ...(clock && { clock }) });
   const volumes = await VolumeSet.ofBucket(new BucketVolume('main', bucket), { directory, ...options, takesOver });
   return openWithParts(directory, { ...options, volumes });
 }
@@ -92,7 +96,8 @@ test('I8, R3: after the catalog was lost, everything is back, and what was open 
   const [begun] = await first.segments();
   await first.close();
   await rm(join(directory, 'catalog'), { recursive: true });
-  const archive = await openOn(directory, bucket);
+  let now = NOON;
+  const archive = await openOn(directory, bucket, { clock: () => (now += 1000) });
   t.after(() => archive.close());
   await assertHas(archive, ['a', 'b', 'c']);
   const [sealed] = await archive.segments();
@@ -102,6 +107,9 @@ test('I8, R3: after the catalog was lost, everything is back, and what was open 
   bucket.set(begun!.name, Uint8Array.from(bucket.get(sealed!.name)!));
   await archive.rebuild();
   await assertHas(archive, ['a', 'b', 'c']);
+  await archive.compact();
+  assert.equal(segmentsIn(bucket).length, 2);
+  now += 25 * 3600 * 1000;
   await archive.compact();
   assert.deepEqual(segmentsIn(bucket), [sealed!.name]);
 });

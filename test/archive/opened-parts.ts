@@ -81,7 +81,7 @@ export async function withVolumes<T>(archive: Archive, work: (volumes: VolumeSet
   const parts = partsByArchive.get(archive);
   if (parts) return work(parts.volumes);
   const settings = archive.connector.volumes.map((setting) => ({ ...setting, writable: false }));
-  const volumes = await VolumeSet.open(archive.directory, settings);
+  const volumes = await VolumeSet.open(archive.directory, settings, { clock: Date.now });
   try {
     return await work(volumes);
   } finally {

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { type Archive, createArchive, dropCatalog, openArchive } from '../../src/archive/index.ts';
-import { PinakesError, type Random, seededIds, seededRandom } from '../../src/base/index.ts';
+import { type Clock, PinakesError, type Random, seededIds, seededRandom } from '../../src/base/index.ts';
 import { allCaptures, answers, audit, bytesOf } from '../archive/trial-archive.ts';
 import { bodyOf, numberOf, trialOf } from './trial.ts';
 
@@ -21,12 +21,19 @@ const AFTER_MS_MAX = 300;
 /** The known state of a capture. `open`: a call that stores or deletes the capture was in progress. */
 type State = 'there' | 'gone' | 'open';
 
-class Model {
+/** What the lines of writers say that an archive must have. */
+export class WriterModel {
   readonly states = new Map<number, State>();
   next = 0;
   acknowledged = 0;
 
-  take(line: string): void {
+  /** A kill can cut off the last line, and an incomplete number would be another capture. */
+  takeAll(lines: readonly string[]): void {
+    for (const line of lines)
+      if (/^(begin|done) (put|remove|compact|recompress|rebuild)( \d+)* ?$/.test(line)) this.#take(line);
+  }
+
+  #take(line: string): void {
     const [step, kind, ...texts] = line.split(' ');
     const numbers = texts.filter((text) => text !== '').map(Number);
     for (const number of numbers) this.next = Math.max(this.next, number + 1);
@@ -73,13 +80,17 @@ async function runAndKill(directory: string, seed: number, first: number, afterM
     else lines.push(line);
   }
   assert.equal(await ended, 'SIGKILL', `the child ended by itself: ${errors}`);
-  // The kill can cut off the last line, and an incomplete number would be another capture.
-  return lines.filter((line) => /^(begin|done) (put|remove|compact|recompress|rebuild)( \d+)* ?$/.test(line));
+  return lines;
 }
 
 /** An unfinished rebuild is reported at the opening. Then the catalog is rebuilt, as the advice of the error says. */
-async function reopen(directory: string, random: Random, lines: readonly string[]): Promise<Archive> {
-  const options = { clock: Date.now, newId: seededIds(random) };
+export async function reopen(
+  directory: string,
+  random: Random,
+  lines: readonly string[],
+  clock: Clock = Date.now,
+): Promise<Archive> {
+  const options = { clock, newId: seededIds(random) };
   try {
     return await openArchive(directory, options);
   } catch (error) {
@@ -99,13 +110,13 @@ export async function killRounds(
 ): Promise<KillReport> {
   const random = seededRandom(seed);
   const directory = await mkdtemp(join(tmpdir(), 'pinakes-kill-'));
-  const model = new Model();
+  const model = new WriterModel();
   try {
     await createArchive(directory, { policies: { segmentBytesMax: 20_000 } });
     for (let round = 0; round < rounds; round++) {
       const afterMs = Math.floor(random() * AFTER_MS_MAX);
       const lines = await runAndKill(directory, seed + round, model.next, afterMs);
-      for (const line of lines) model.take(line);
+      model.takeAll(lines);
       try {
         const archive = await reopen(directory, random, lines);
         try {

@@ -1,0 +1,15 @@
+/** `npm run trial -- NAME`: runs one trial, a long run by hand; without a name lists all trials. */
+import { tryZombies } from './zombie.ts';
+
+const TRIALS: Record<string, (argv: readonly string[]) => Promise<void>> = {
+  zombie: tryZombies,
+};
+
+const [name = '', ...rest] = process.argv.slice(2);
+const trial = TRIALS[name];
+if (trial) {
+  await trial(rest);
+} else {
+  process.stdout.write(`trials: ${Object.keys(TRIALS).join(', ')}\nrun one with: npm run trial -- NAME\n`);
+  process.exitCode = name === '' ? 0 : 2;
+}
