@@ -60,6 +60,8 @@ export type Delivery = {
   readonly wanted: readonly string[];
   readonly delivered: string[];
   isComplete: boolean;
+  /** Whether the catalog was lost, or went back, after the snapshot was taken. */
+  isOfEarlierLife?: boolean;
 };
 
 export class Book {
@@ -73,9 +75,13 @@ export class Book {
   readonly barred: Set<string>;
   /** Captures that were stored in full on purpose. */
   readonly forced: Set<string>;
+  /** Captures that a client stored again elsewhere. */
+  readonly retried: Set<string>;
   readonly deliveries: Delivery[] = [];
   /** What processes found wrong themselves, such as a reader without an answer. */
   readonly complaints: string[] = [];
+  /** What the judge found, and allows. */
+  readonly allowed = new Set<string>();
 
   constructor(copied?: Book) {
     this.tried = new Map(copied?.tried);
@@ -85,6 +91,7 @@ export class Book {
     this.barTried = new Set(copied?.barTried);
     this.barred = new Set(copied?.barred);
     this.forced = new Set(copied?.forced);
+    this.retried = new Set(copied?.retried);
   }
 
   /** All that is in the book. */
@@ -94,6 +101,7 @@ export class Book {
 
   try(captures: readonly TestCapture[]): void {
     for (const { id, content, isForced } of captures) {
+      if (this.tried.has(id)) this.retried.add(id);
       this.tried.set(id, content);
       if (isForced) this.forced.add(id);
     }

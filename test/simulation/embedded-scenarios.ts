@@ -49,13 +49,13 @@ function scenariosOn(volume: VolumeKind, suffix: string, where: string): Scenari
   const twoSealed = (world: World) =>
     runAlone(world, 'P', ledgerWriter([[capture('p1', 'x'), capture('p2', 'y')]], options));
   const deletes = (id: string) => ledgerDeleter({ capture: id }, options);
-  /** Begins after so many power cuts. */
+  /** Begins after so many power cuts, never beside the owner of another life. */
   const owner = (cuts: number, ...captures: ReturnType<typeof capture>[]): ScenarioProcess => ({
     work: ledgerOwner(
       captures.map((one) => [one]),
       { volume, number: FIRST + cuts },
     ),
-    startsWhen: ({ setbacks }) => setbacks >= cuts,
+    startsWhen: ({ setbacks }) => setbacks === cuts,
   });
   const common = { goesBack: 'power cut', hasFaults: volume === 'bucket', finish: finishEmbedded(volume) } as const;
   return [

@@ -150,12 +150,18 @@ function randomChoice(random: () => number): Choose {
 }
 
 /** Runs one schedule that the seed chooses. */
-export async function exploreSeed(scenario: Scenario, seed: number, prepared: World): Promise<Found | undefined> {
+export async function exploreSeed(
+  scenario: Scenario,
+  seed: number,
+  prepared: World,
+  onAllowed?: (what: string) => void,
+): Promise<Found | undefined> {
   const path: Choice[] = [];
   const choose = randomChoice(seededRandom(seed));
   const { breaches } = await runGuarded({
     scenario,
     prepared,
+    onAllowed,
     choose: (alternatives) => {
       const index = choose(alternatives);
       path.push({ index, costs: alternatives.map(({ cost }) => cost), label: alternatives[index]!.label });

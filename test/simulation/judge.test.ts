@@ -224,6 +224,19 @@ suite('The judge', () => {
     assert.deepEqual(judged(['p1', 'p2', 'r1']), ['I8 the stream S gave r1, which is not in its snapshot']);
   });
 
+  test('allows and counts a capture that was stored twice and is missed only after its catalog was lost', async () => {
+    const { book } = await soundWorld();
+    const judged = (isOfEarlierLife: boolean) => {
+      book.deliveries.splice(0, 9, { name: 'S', wanted: ['p2'], delivered: [], isComplete: true, isOfEarlierLife });
+      return judgeDeliveries(book);
+    };
+    const missed = 'I8 the stream S left out p2';
+    assert.deepEqual([judged(false), judged(true)], [[missed], [missed]]);
+    book.try([{ id: 'p2', content: book.tried.get('p2')! }]);
+    assert.deepEqual([judged(false), judged(true)], [[missed], []]);
+    assert.deepEqual([...book.allowed], ['the stream S left out p2, which was stored twice']);
+  });
+
   test('finds a rebuilt catalog that answers otherwise', async () => {
     const world = await soundWorld();
     const rebuilt = new SharedMemoryCatalog({ clock: () => 0, state: world.catalog.save() });

@@ -6,10 +6,11 @@
  * the content. Dead records that hold nothing are left out, and surplus records become revisits (I12).
  */
 import { formatW3cDate, PinakesError, toHex } from '../../src/base/index.ts';
-import type { Block, BlockKey, Capture, Place, Segment } from '../../src/catalog/index.ts';
+import type { Block, BlockKey, Capture, Lease, Place, Segment } from '../../src/catalog/index.ts';
 import {
   CAPTURE_ID_FIELD,
   compactionLease,
+  isMissing,
   ReplacementWriter,
   type SegmentRecord,
   Swaps,
@@ -55,7 +56,7 @@ export async function compact(machine: Machine, options: LedgerCompactorOptions)
   await swaps.discardUnfinished();
   const writer = writerOf(machine, { lease, volume });
   for (let round = 0; round < rounds; round++) {
-    const plan = await planOne(machine, volume, merges);
+    const plan = await planOne(machine, volume, merges).catch((error) => leaveToNextHolder(machine, lease, error));
     if (!plan) break;
     if (plan.kind === 'appoint') {
       await catalog.commit({ lease, holderMoves: [plan.move], removeSurplus: [plan.move.to] });
@@ -73,6 +74,13 @@ export async function compact(machine: Machine, options: LedgerCompactorOptions)
   }
   while ((await swaps.removeReplaced()) > 0) await sleep(graceMs);
   await held.end();
+}
+
+/** The next holder of the lease removes segments that a paused compactor reads. To one that holds it, all are there. */
+async function leaveToNextHolder({ catalog }: Machine, lease: Lease, cause: unknown): Promise<never> {
+  if (isMissing(cause) && (await catalog.commit({ lease })).kind === 'fenced')
+    throw new PinakesError('LEASE_LOST', { where: lease.name, cause });
+  throw cause;
 }
 
 type Change = { readonly kind: 'promote' | 'share'; readonly content: string };

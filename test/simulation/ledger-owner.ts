@@ -9,6 +9,7 @@ import {
   DELETION_FOLDER,
   type HealedSegment,
   healSegment,
+  isReplaced,
   isSegmentName,
   parsePartName,
   planHealing,
@@ -95,7 +96,8 @@ async function listFound({ catalog }: Machine, store: SegmentStore): Promise<voi
     }
   for (const name of [...names].sort()) {
     const origin = await originOf(store, name);
-    if (!origin || origin.replaces?.length) {
+    // A part of a replaced segment may arrive when all its other objects are gone. Its name is not used again (P2).
+    if (!origin || origin.replaces?.length || (await isReplaced(store, name))) {
       const { object, parts } = await store.find(name);
       await store.remove([...(object ? [name] : []), ...parts.map((part) => part.name)]);
       continue;

@@ -19,7 +19,10 @@ import { storesOf, type VolumeKind } from './ledger-machine.ts';
 import { isGivenUp } from './ledger-writer.ts';
 import type { Machine, Work } from './machine.ts';
 
+/** Steps in succession that may find their segment replaced. */
 const TRIES = 8;
+/** Seconds that a stream waits for one adoption, longer than the pauses of those that adopt. */
+const WAITS = 120;
 
 /** The record that was read last. */
 type Cursor = { readonly root: { readonly name: string; readonly sequence: number }; readonly offset: number };
@@ -36,7 +39,9 @@ export function ledgerStream(volume: VolumeKind = 'bucket'): Work {
 }
 
 async function deliver(machine: Machine, volume: VolumeKind): Promise<void> {
-  const { catalog, book, name } = machine;
+  const { catalog, book, name, world } = machine;
+  const livesLost = () => world.setbacks + Number(world.isLost);
+  const before = livesLost();
   const { bounds, wanted } = await viewed(catalog, async (view) => {
     const taken = boundsOfRows(await view.segments());
     return { bounds: taken, wanted: await capturesIn(view, taken) };
@@ -46,19 +51,20 @@ async function deliver(machine: Machine, volume: VolumeKind): Promise<void> {
   const delivery: Delivery = { name, wanted, delivered: [], isComplete: false };
   book.deliveries.push(delivery);
   let cursor: Cursor | undefined;
-  for (let tried = 0; tried < TRIES; ) {
-    // While what is in the volumes is adopted, streams wait.
-    if (await catalog.isAdopting()) {
+  for (let tried = 0, waited = 0; tried < TRIES; ) {
+    // Asked before the step and after it: while what is in the volumes is adopted, records are missing that they have.
+    const step = (await catalog.isAdopting()) ? 'adopting' : await deliverNext(machine, volume, bounds, cursor);
+    if (step === 'adopting' || (await catalog.isAdopting())) {
+      if (waited++ === WAITS) return;
       await machine.sleep(1000);
+      continue;
+    }
+    waited = 0;
+    if (step === 'again') {
       tried++;
       continue;
     }
-    const step = await deliverNext(machine, volume, bounds, cursor);
-    // Asked again after the step: if the catalog went back meanwhile, records are missing that the volume has.
-    if (step === 'again' || (await catalog.isAdopting())) {
-      tried++;
-      continue;
-    }
+    delivery.isOfEarlierLife = livesLost() > before;
     if (step === 'end') {
       delivery.isComplete = true;
       return;
@@ -67,7 +73,7 @@ async function deliver(machine: Machine, volume: VolumeKind): Promise<void> {
     cursor = step.cursor;
     if (step.delivered !== undefined) delivery.delivered.push(step.delivered);
   }
-  if (!(await catalog.isAdopting())) book.complaints.push(`I8 the stream ${name} does not come to its end`);
+  book.complaints.push(`I8 the stream ${name} does not come to its end`);
 }
 
 /** The captures whose records are in the snapshot, at the instant of the snapshot. */

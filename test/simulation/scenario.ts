@@ -54,6 +54,8 @@ export type Schedule = {
   readonly choose: Choose;
   /** Asked when all have stopped. Default: yes. */
   readonly isJudged?: () => boolean;
+  /** Called with what the judge found, and allows. */
+  readonly onAllowed?: ((what: string) => void) | undefined;
   /** Fingerprints of worlds that were judged and found sound. Many schedules end in the same one. */
   readonly sound?: Set<string>;
   readonly trace?: Trace;
@@ -65,6 +67,7 @@ export async function runSchedule({
   choose,
   isJudged = () => true,
   sound = new Set(),
+  onAllowed,
   trace,
 }: Schedule): Promise<ScheduleResult> {
   const { goesBack } = scenario;
@@ -97,6 +100,7 @@ export async function runSchedule({
       const end = world.fingerprint();
       if (!sound.has(end)) {
         breaches.push(...(await scenario.finish(world, trace)), ...world.breaches);
+        for (const what of world.book.allowed) onAllowed?.(what);
         if (breaches.length === 0) sound.add(end);
       }
     }

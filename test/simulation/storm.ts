@@ -72,7 +72,8 @@ class Storm {
         this.#add(
           `O${cuts}`,
           ledgerOwner(this.#groups(2), { volume, number: 1 + cuts }),
-          ({ setbacks }) => setbacks >= cuts,
+          // At another power cut before its start, the owner after it takes its place: a catalog has one owner.
+          ({ setbacks }) => setbacks === cuts,
         );
     return {
       name: `storm ${this.#seed} (${form}, ${Object.keys(this.#processes).join(' ')})`,
