@@ -13,11 +13,12 @@ import { ClassicLevel } from 'classic-level';
 import { seededRandom } from '../src/base/index.ts';
 import {
   type Alias,
-  type Block,
   type BlockKey,
   type Capture,
   type Catalog,
-  type CatalogBatch,
+  type CommitGroup,
+  type NewBlock,
+  type NewCapture,
   openLevelCatalog,
 } from '../src/catalog/index.ts';
 import { urlKey } from '../src/url/index.ts';
@@ -54,7 +55,7 @@ export async function benchCatalog(): Promise<void> {
 async function benchInsert(directory: string, crawl: Crawl): Promise<void> {
   const batches = Array.from({ length: RUN_BATCHES }, () => crawl.batch(BATCH_CAPTURES));
   const first = await openLevelCatalog(join(directory, 'first'));
-  for (const batch of batches) await first.write(batch);
+  for (const batch of batches) await first.commit(batch);
   await first.close();
   const rows = shuffled(await rowsOf(join(directory, 'first'), batches), 1);
   const rowsPerBatch = Math.ceil(rows.length / RUN_BATCHES);
@@ -69,7 +70,7 @@ async function benchInsert(directory: string, crawl: Crawl): Promise<void> {
     const ofRaw = { wall: 0, processor: 0 };
     for (const [index, batch] of batches.entries()) {
       const some = rows.slice(index * rowsPerBatch, (index + 1) * rowsPerBatch);
-      await addTime(ofCatalog, () => catalog.write(batch));
+      await addTime(ofCatalog, async () => void (await catalog.commit(batch)));
       await addTime(ofRaw, async () => {
         const chained = raw.batch();
         for (const [key, value] of some) chained.put(key, value);
@@ -133,7 +134,7 @@ async function fillCatalog(catalog: Catalog, crawl: Crawl, batches: number): Pro
   let total = 0;
   for (let index = 0; index < batches; index++) {
     const batch = crawl.batch(BATCH_CAPTURES);
-    total += await seconds(() => catalog.write(batch));
+    total += await seconds(() => catalog.commit(batch));
   }
   return total;
 }
@@ -165,15 +166,17 @@ async function compactAll(directory: string): Promise<void> {
 /**
  * The rows that these batches wrote: all rows in the database, with block rows repeated for each time they were put.
  */
-async function rowsOf(directory: string, batches: readonly CatalogBatch[]): Promise<[Buffer, Buffer][]> {
+async function rowsOf(directory: string, batches: readonly CommitGroup[]): Promise<[Buffer, Buffer][]> {
   const database = new ClassicLevel<Buffer, Buffer>(directory, SETTINGS);
   await database.open();
   const rows = await database.iterator().all();
   await database.close();
   const blockRows = new Map(rows.filter(([key]) => key[0] === 0x62).map((row) => [row[0].toString('latin1', 1), row]));
-  const puts = batches.flatMap((batch) => batch.putBlocks ?? []);
   const others = rows.filter(([key]) => key[0] !== 0x62);
-  return [...others, ...puts.map(({ key }) => blockRows.get(Buffer.from(key.digest).toString('latin1', 0, 6))!)];
+  const puts = batches.flatMap(({ captures = [] }) => [
+    ...new Set(captures.map(({ capture }) => Buffer.from(capture.block!.digest).toString('latin1', 0, 6))),
+  ]);
+  return [...others, ...puts.map((prefix) => blockRows.get(prefix)!)];
 }
 
 /** Makes captures like those of a crawl of many hosts. */
@@ -196,23 +199,21 @@ class Crawl {
     });
   }
 
-  batch(captures: number): CatalogBatch {
-    const putCaptures: Capture[] = [];
-    const putBlocks = new Map<number, Block>();
-    const putAliases: Alias[] = [];
+  batch(captures: number): CommitGroup {
+    const added: NewCapture[] = [];
+    const blocks: NewBlock[] = [];
+    const aliases: Alias[] = [];
     for (let index = 0; index < captures; index++) {
       const isOwn = this.#held.length === 0 || this.#random() < 0.55;
       const content = isOwn ? this.#made++ : this.#pick(this.#held);
       const capture = this.#capture(blockKey(content), isOwn);
-      putCaptures.push(capture);
-      if (isOwn) {
-        this.#held.push(content);
-        putAliases.push({ declared: hash('sha1', content), block: capture.block! });
-      }
-      const references = isOwn ? 1 : 2;
-      putBlocks.set(content, { key: capture.block!, size: sizeOf(content), holder: capture.place, references });
+      added.push({ capture });
+      if (!isOwn) continue;
+      this.#held.push(content);
+      blocks.push({ key: capture.block!, size: sizeOf(content), holder: capture.place });
+      aliases.push({ declared: hash('sha1', content), block: capture.block! });
     }
-    return { putCaptures, putBlocks: [...putBlocks.values()], putAliases };
+    return { captures: added, blocks, aliases };
   }
 
   /** Digests to look up, of which half are in the catalog. */

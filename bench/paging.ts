@@ -74,8 +74,8 @@ export async function benchPaging(argv: readonly string[]): Promise<void> {
 async function fill(directory: string, count: number): Promise<void> {
   const catalog = await openLevelCatalog(directory);
   for (let at = 0; at < count; at += BATCH) {
-    const putCaptures = Array.from({ length: Math.min(BATCH, count - at) }, (_, i) => captureOf(at + i));
-    await catalog.write({ putCaptures });
+    const captures = Array.from({ length: Math.min(BATCH, count - at) }, (_, i) => ({ capture: captureOf(at + i) }));
+    await catalog.commit({ captures });
   }
   await catalog.close();
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SharedMemoryCatalog } from '../catalog/index.ts';
+import { MemoryCatalog } from '../catalog/index.ts';
 import { Collections } from './collections.ts';
 
 test('the catalog deals the numbers of collections, so that two processes never give one number to two', async () => {
-  const catalog = new SharedMemoryCatalog({ clock: () => 0 });
+  const catalog = new MemoryCatalog({ clock: () => 0 });
   const [one, two] = [new Collections(catalog), new Collections(catalog)];
   await Promise.all([one.load(), two.load()]);
   const numbers = await Promise.all([one.number('new'), two.number('newer'), two.number('new')]);
@@ -14,7 +14,7 @@ test('the catalog deals the numbers of collections, so that two processes never 
 });
 
 test('collections that another process makes are found, by name and by number', async () => {
-  const catalog = new SharedMemoryCatalog({ clock: () => 0, isShared: true });
+  const catalog = new MemoryCatalog({ clock: () => 0, isShared: true });
   const [one, two] = [new Collections(catalog), new Collections(catalog)];
   await two.load();
   const first = await one.number('first');

@@ -6,7 +6,7 @@
  * or number is looked up again.
  */
 import { PinakesError } from '../base/index.ts';
-import type { SharedCatalog } from '../catalog/index.ts';
+import type { Catalog } from '../catalog/index.ts';
 import { DELETION_FOLDER } from '../ledger/index.ts';
 
 const NOTE_PREFIX = 'collection:';
@@ -18,7 +18,7 @@ export const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 export const DELETIONS = { name: DELETION_FOLDER.replace('/', ''), number: 0 } as const;
 
 /** The parts of a catalog that know collections. */
-type CollectionRows = Pick<SharedCatalog, 'notes' | 'collectionNumber' | 'isShared'>;
+type CollectionRows = Pick<Catalog, 'notes' | 'collectionNumber' | 'isShared'>;
 
 export type Collection = { readonly name: string; readonly number: number };
 

@@ -14,7 +14,6 @@ import {
   type Lease,
   openLevelCatalog,
   type Segment,
-  type SharedCatalog,
 } from '../catalog/index.ts';
 import {
   commitCounted,
@@ -64,7 +63,7 @@ export type ArchiveOptions = {
   readonly signal?: AbortSignal | undefined;
   /** For tests: other volumes, another catalog, weaker fingerprints. */
   readonly volumes?: VolumeSet;
-  readonly catalog?: SharedCatalog & Catalog;
+  readonly catalog?: Catalog;
   readonly fingerprint?: (digest: Uint8Array) => Uint8Array;
 };
 
@@ -72,7 +71,7 @@ type OpenedArchiveOptions = {
   readonly directory: string;
   readonly connector: Connector;
   readonly owner: OwnerFile;
-  readonly catalog: SharedCatalog & Catalog;
+  readonly catalog: Catalog;
   readonly reserve: Reserve;
   readonly volumes: VolumeSet;
   readonly options: ArchiveOptions;
@@ -84,7 +83,7 @@ export class OpenedArchive {
   readonly newId: IdSource;
   readonly stopwatch: (() => number) | undefined;
   readonly software: string | undefined;
-  readonly catalog: SharedCatalog & Catalog;
+  readonly catalog: Catalog;
   readonly volumes: VolumeSet;
   readonly segmentRegistry: SegmentRegistry;
   readonly runs = new RunsCache();
@@ -337,14 +336,14 @@ export class OpenedArchive {
   }
 }
 
-function isOldArchive({ version }: Connector, { refusal }: SharedCatalog & Catalog): boolean {
+function isOldArchive({ version }: Connector, { refusal }: Catalog): boolean {
   return version < ARCHIVE_VERSION || refusal?.code === 'ARCHIVE_OLD';
 }
 
 /**
  * Opens the catalog, which takes its lock. Before that, only the reserve is touched, and only when the disk is full.
  */
-async function openCatalog(directory: string, reserve: Reserve): Promise<SharedCatalog & Catalog> {
+async function openCatalog(directory: string, reserve: Reserve): Promise<Catalog> {
   try {
     return await openLevelCatalog(join(directory, CATALOG_DIRECTORY));
   } catch (error) {

@@ -101,32 +101,6 @@ export type Totals = {
   readonly uniquePayloadBytes: number;
 };
 
-/**
- * Changes that are made together or not at all: first the removals, then the puts. Of two puts of the same row the last
- * one counts. A capture is identified by URL key, time, segment and offset. Removing a missing row does nothing.
- * Blocks, captures and aliases may be put and removed in any order: a capture or alias keeps naming a block that is not
- * held.
- */
-export type CatalogBatch = {
-  readonly putCaptures?: readonly Capture[];
-  readonly removeCaptures?: readonly Capture[];
-  /** Adds blocks or replaces them (for a moved holder). `references` is stored as given. */
-  readonly putBlocks?: readonly Block[];
-  readonly removeBlocks?: readonly BlockKey[];
-  readonly putSegments?: readonly Segment[];
-  readonly removeSegments?: readonly number[];
-  readonly putAliases?: readonly Alias[];
-  readonly removeAliases?: readonly Alias[];
-  /** Small values of the archive itself, by name (collections, flags, counters). */
-  readonly putNotes?: Readonly<Record<string, string>>;
-  readonly removeNotes?: readonly string[];
-  /**
-   * Whether this batch, and every batch before it, must survive power loss when the call returns. Most batches need
-   * not, because the segments are the truth. Every batch survives the death of the process.
-   */
-  readonly durable?: boolean;
-};
-
 /** What the caller of `listSegment` decides. */
 export type NewSegment = Pick<Segment, 'volume' | 'name' | 'collection'> & {
   readonly roots?: readonly RootSegment[];
@@ -391,15 +365,27 @@ export interface CatalogView {
   nearest(urlKey: UrlKey, time: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined>;
   blocks(pageSize?: number): AsyncIterable<Block[]>;
   segments(): Promise<Segment[]>;
+  segment(number: number): Promise<Segment | undefined>;
+  segmentByName(name: string): Promise<Segment | undefined>;
   notes(prefix?: string): Promise<Record<string, string>>;
   /** Like `notes`, but in pages of names and texts, for a prefix with very many notes. */
   notePages(prefix: string): AsyncIterable<[name: string, text: string][]>;
   totals(): Promise<Totals>;
+  /** For each mark, whether its capture was deleted. */
+  findDeleted(marks: readonly Mark[]): Promise<boolean[]>;
+  /** For each capture, whether its content or its URL is barred. */
+  findBarred(captures: readonly Pick<Capture, 'urlKey' | 'block'>[]): Promise<boolean[]>;
+  bars(): Promise<Bar[]>;
+  /** The dead records of a segment, in order of offset. */
+  deadRecords(segment: number): Promise<DeadRecord[]>;
+  /** The surplus records of a segment, in order of offset. */
+  surplusRecords(segment: number): Promise<SurplusRecord[]>;
 }
 
 /** A damaged file of the catalog. */
 export type FileDamage = { readonly file: string; readonly detail: string };
 
+/** A catalog that any number of writers share: every change is a commit with checks, or one step of its own. */
 export interface Catalog extends CatalogView {
   /**
    * Number of changes so far. While it stays the same, nothing in the catalog changes. Undefined: other processes
@@ -413,46 +399,6 @@ export interface Catalog extends CatalogView {
    * next opening shows whether the change was made. ARCHIVE_OLD: its rows have an earlier format.
    */
   readonly refusal: PinakesError | undefined;
-  /**
-   * Applies the batch atomically, after all batches of earlier calls. Totals follow from the captures and blocks.
-   */
-  write(batch: CatalogBatch): Promise<void>;
-  view(): Promise<CatalogView & AsyncDisposable>;
-  /** Bytes on disk, as far as known. */
-  bytes(): Promise<number>;
-  /**
-   * Reads every byte of the catalog's files, and reports damage. `rest` is called after each file. Changes go on
-   * meanwhile.
-   */
-  check(rest?: () => Promise<void>): AsyncIterable<FileDamage>;
-  /**
-   * Empties the catalog for a rebuild, whatever its state. Views of a damaged catalog fail from then on; other views do
-   * not change.
-   */
-  clear(): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Answers that the ledger needs besides those of every view. */
-export interface SharedCatalogView extends CatalogView {
-  segment(number: number): Promise<Segment | undefined>;
-  segmentByName(name: string): Promise<Segment | undefined>;
-  /** For each mark, whether its capture was deleted. */
-  findDeleted(marks: readonly Mark[]): Promise<boolean[]>;
-  /** For each capture, whether its content or its URL is barred. */
-  findBarred(captures: readonly Pick<Capture, 'urlKey' | 'block'>[]): Promise<boolean[]>;
-  bars(): Promise<Bar[]>;
-  /** The dead records of a segment, in order of offset. */
-  deadRecords(segment: number): Promise<DeadRecord[]>;
-  /** The surplus records of a segment, in order of offset. */
-  surplusRecords(segment: number): Promise<SurplusRecord[]>;
-}
-
-/**
- * A catalog that many writers share. Every change is a commit with checks, so that writers need not know of one
- * another.
- */
-export interface SharedCatalog extends Omit<Catalog, 'write' | 'view'>, SharedCatalogView {
   /**
    * Makes the changes of a group, all of them or none. A retryable error means that it is not known which: the same
    * group with the same id may be committed again (C4).
@@ -486,5 +432,18 @@ export interface SharedCatalog extends Omit<Catalog, 'write' | 'view'>, SharedCa
   /** Ends the adoption. False: the lease is fenced. */
   endAdoption(lease: Lease): Promise<boolean>;
   isAdopting(): Promise<boolean>;
-  view(): Promise<SharedCatalogView & AsyncDisposable>;
+  view(): Promise<CatalogView & AsyncDisposable>;
+  /** Bytes on disk, as far as known. */
+  bytes(): Promise<number>;
+  /**
+   * Reads every byte of the catalog's files, and reports damage. `rest` is called after each file. Changes go on
+   * meanwhile.
+   */
+  check(rest?: () => Promise<void>): AsyncIterable<FileDamage>;
+  /**
+   * Empties the catalog for a rebuild, whatever its state. Views of a damaged catalog fail from then on; other views do
+   * not change.
+   */
+  clear(): Promise<void>;
+  close(): Promise<void>;
 }

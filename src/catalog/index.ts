@@ -16,7 +16,6 @@ export {
   type CaptureQuestion,
   type CaptureRange,
   type Catalog,
-  type CatalogBatch,
   type CatalogView,
   type CommitGroup,
   type CommitOutcome,
@@ -37,8 +36,6 @@ export {
   type Segment,
   type SegmentChange,
   type SegmentPart,
-  type SharedCatalog,
-  type SharedCatalogView,
   type SurplusRecord,
   type Totals,
 } from './catalog.ts';
@@ -51,6 +48,5 @@ export {
 export { isLevelCatalog } from './level/level-database.ts';
 export { checkDatabaseFiles } from './level/level-files.ts';
 export { LevelUpgrade, type LevelUpgradeOptions, UPGRADED_NOTE } from './level/level-upgrade.ts';
-export { MemoryCatalog } from './memory-catalog.ts';
+export { MemoryCatalog, type SavedCatalog } from './memory-catalog.ts';
 export { openPostgresCatalog, type PostgresCatalogOptions } from './postgres/postgres-catalog.ts';
-export { type SavedCatalog, SharedMemoryCatalog } from './shared-memory-catalog.ts';

@@ -1,170 +1,179 @@
 /**
- * A catalog in memory: maps, searched from end to end. It is the model that other catalogs are compared with, so it is
- * simple rather than fast: nothing is kept incrementally, and totals are counted for each call.
+ * A catalog in memory: the model that other catalogs are compared with, and the catalog of the simulation. Simple
+ * rather than fast: references are counted from the captures, never kept.
+ *
+ * A call changes the contents in one synchronous step, so handles of several writers can share one object.
  */
-import { compare, copyOf, type EpochMs, toHex, utf8 } from '../base/index.ts';
-import type { UrlKey } from '../url/index.ts';
-import { assertBlockKey } from './block-codec.ts';
-import { compareBlockKeys } from './block-order.ts';
-import { assertCapture } from './capture-codec.ts';
+import { assert, type Clock, equal, toHex } from '../base/index.ts';
 import {
-  type Alias,
-  type Block,
-  type BlockKey,
+  ADOPTION_LEASE,
   type Capture,
-  type CapturePosition,
-  type CaptureQuestion,
-  type CaptureRange,
   type Catalog,
-  type CatalogBatch,
   type CatalogView,
-  FEW_CAPTURES,
+  type CommitGroup,
+  type CommitOutcome,
   type FileDamage,
+  firstSequenceOf,
+  isOtherContent,
+  type Lease,
+  type LeaseRow,
+  type Mark,
+  type NewSegment,
   type Segment,
-  type Totals,
 } from './catalog.ts';
-import { ALIAS_CANDIDATES_MAX, declaredStart } from './declared-digest.ts';
-import { compareRowsOfKeys } from './key-order.ts';
-import { sideOf } from './key-range.ts';
+import { assertGroup, COLLECTION_NOTE, isAsExpected, isDestructive, isSameLease } from './commit-group.ts';
+import { isSamePlace, MemoryChange } from './memory-change.ts';
+import { blockId, captureId, type HeldLease, isBarred, type MemoryContents, MemoryView } from './memory-view.ts';
 
-const PAGE_SIZE = 1000;
-
-/** The rows of a catalog in memory. */
-export type MemoryContents = {
-  readonly captures: Map<string, Capture>;
-  readonly blocks: Map<string, Block>;
-  readonly segments: Map<number, Segment>;
-  readonly aliases: Map<string, Alias>;
-  readonly notes: Map<string, string>;
+export type MemoryCatalogOptions = {
+  readonly clock: Clock;
+  /** With a state, the catalog begins with what `save` returned. */
+  readonly state?: SavedCatalog;
+  /** Whether several archives are opened on the catalog. */
+  readonly isShared?: boolean;
 };
 
-export class MemoryView implements CatalogView {
-  protected contents: MemoryContents;
-
-  constructor(contents: MemoryContents) {
-    this.contents = contents;
-  }
-
-  async findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]> {
-    const blocks = this.#sortedBlocks();
-    return digests.map((digest) => blocks.filter((block) => compare(block.key.digest, digest) === 0));
-  }
-
-  async getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]> {
-    return keys.map((key) => this.contents.blocks.get(blockId(key)));
-  }
-
-  async findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]> {
-    const aliases = [...this.contents.aliases.values()];
-    return declared.map((digest) => {
-      const start = declaredStart(digest);
-      const found = aliases.filter((alias) => compare(declaredStart(alias.declared), start) === 0);
-      const keys = found.map((alias) => alias.block).sort(compareBlockKeys);
-      return keys.slice(0, ALIAS_CANDIDATES_MAX);
-    });
-  }
-
-  async *captures(range: CaptureRange, pageSize = PAGE_SIZE): AsyncGenerator<Capture[]> {
-    const found = this.#sortedCaptures().filter((capture) => isInRange(capture, range));
-    if (range.reverse) found.reverse();
-    for (let at = 0; at < found.length; at += pageSize) yield found.slice(at, at + pageSize);
-  }
-
-  async findCaptures(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]> {
-    const captures = this.#sortedCaptures();
-    return questions.map(({ urlKey, time, timeTo = time, limit, ofHash, at }) =>
-      captures
-        .filter((capture) => capture.urlKey === urlKey && capture.time >= time && capture.time <= timeTo)
-        .filter(({ hash }) => ofHash === undefined || hash === ofHash)
-        .filter(({ place }) => !at || (place.segment === at.segment && place.offset === at.offset))
-        .slice(0, limit),
-    );
-  }
-
-  async capturesOf(urlKey: UrlKey): Promise<readonly Capture[] | undefined> {
-    const captures = this.#sortedCaptures().filter((capture) => capture.urlKey === urlKey);
-    return captures.length > FEW_CAPTURES ? undefined : captures;
-  }
-
-  async nearest(urlKey: UrlKey, time: EpochMs, side: 'either' | 'notAfter' = 'either'): Promise<Capture | undefined> {
-    let best: Capture | undefined;
-    for (const capture of this.#sortedCaptures()) {
-      if (capture.urlKey !== urlKey || (side === 'notAfter' && capture.time > time)) continue;
-      const isNearer = !best || Math.abs(capture.time - time) < Math.abs(best.time - time);
-      if (isNearer || capture.time === best?.time) best = capture;
-    }
-    return best;
-  }
-
-  async *blocks(pageSize = PAGE_SIZE): AsyncGenerator<Block[]> {
-    const blocks = this.#sortedBlocks();
-    for (let at = 0; at < blocks.length; at += pageSize) yield blocks.slice(at, at + pageSize);
-  }
-
-  async segments(): Promise<Segment[]> {
-    return [...this.contents.segments.values()].sort((a, b) => a.number - b.number);
-  }
-
-  async notes(prefix = ''): Promise<Record<string, string>> {
-    const notes = [...this.contents.notes].filter(([name]) => name.startsWith(prefix));
-    return Object.fromEntries(notes.sort(([a], [b]) => compare(utf8(a), utf8(b))));
-  }
-
-  async *notePages(prefix: string): AsyncGenerator<[name: string, text: string][]> {
-    const notes = Object.entries(await this.notes(prefix));
-    for (let at = 0; at < notes.length; at += PAGE_SIZE) yield notes.slice(at, at + PAGE_SIZE);
-  }
-
-  async totals(): Promise<Totals> {
-    const captures = [...this.contents.captures.values()];
-    const blocks = [...this.contents.blocks.values()];
-    const sizeOf = (key: BlockKey | undefined) => (key && this.contents.blocks.get(blockId(key))?.size) ?? 0;
-    return {
-      captures: captures.length,
-      blocks: blocks.length,
-      revisits: captures.filter((capture) => capture.kind === 'revisit').length,
-      payloadBytes: captures.reduce((sum, capture) => sum + sizeOf(capture.block), 0),
-      uniquePayloadBytes: blocks.reduce((sum, block) => sum + block.size, 0),
-    };
-  }
-
-  #sortedCaptures(): Capture[] {
-    return [...this.contents.captures.values()].sort(compareCaptures);
-  }
-
-  #sortedBlocks(): Block[] {
-    return [...this.contents.blocks.values()].sort((a, b) => compareBlockKeys(a.key, b.key));
-  }
-}
+/** A copy of the contents of a catalog. */
+export type SavedCatalog = { readonly contents: MemoryContents };
 
 export class MemoryCatalog extends MemoryView implements Catalog {
   readonly refusal = undefined;
-  readonly isShared = false;
-  #batches = 0;
+  readonly isShared: boolean;
+  readonly #clock: Clock;
 
-  constructor() {
-    super(emptyContents());
+  constructor({ clock, state, isShared = false }: MemoryCatalogOptions) {
+    super(state ? copyOfContents(state.contents) : emptyContents());
+    this.#clock = clock;
+    this.isShared = isShared;
   }
 
   get batches(): number {
-    return this.#batches;
+    return this.contents.batches;
   }
 
-  async write(batch: CatalogBatch): Promise<void> {
-    writeBatch(this.contents, batch);
-    this.#batches++;
+  /** A copy of the contents, for a catalog that begins with them. */
+  save(): SavedCatalog {
+    return { contents: copyOfContents(this.contents) };
+  }
+
+  /** Goes back to a copy, as a standby that lags behind does, or an embedded catalog after a power cut. */
+  restore({ contents }: SavedCatalog): void {
+    this.contents = copyOfContents(contents);
+  }
+
+  /** The names of the leases that are living. */
+  livingLeases(): string[] {
+    return [...this.contents.leases].flatMap(([name, held]) => (this.#isUnexpired(held) ? [name] : []));
+  }
+
+  /** Ends a lease as the passing of its time does. */
+  expireLease(name: string): void {
+    const held = this.contents.leases.get(name);
+    if (held) held.expires = Number.NEGATIVE_INFINITY;
+  }
+
+  async commit(group: CommitGroup): Promise<CommitOutcome> {
+    assertGroup(group);
+    const refusal = this.#refusalOf(group);
+    if (refusal) return refusal;
+    const change = new MemoryChange(this.contents, group);
+    change.make();
+    this.contents.batches++;
+    return { kind: 'committed', lost: change.lost, freed: change.freed };
+  }
+
+  async listSegment(segment: NewSegment, lease?: Lease): Promise<Segment | undefined> {
+    if (lease && !this.#isLiving(lease)) return undefined;
+    const { segments } = this.contents;
+    const known = [...segments.values()].find(({ name }) => name === segment.name);
+    if (known) return isSameLease(known.lease, lease) ? known : undefined;
+    const number = this.contents.nextNumber++;
+    const sequence = segment.sequence ?? this.contents.nextSequence;
+    this.contents.nextSequence = Math.max(this.contents.nextSequence, sequence + 1);
+    const { volume, name, collection, roots } = segment;
+    const row: Segment = {
+      number,
+      volume,
+      name,
+      collection,
+      state: 'open',
+      bytes: 0,
+      records: 0,
+      deadBytes: 0,
+      sequence,
+      ...(roots && { roots }),
+      ...(lease && { lease }),
+    };
+    segments.set(number, row);
+    this.contents.batches++;
+    return row;
+  }
+
+  async collectionNumber(name: string): Promise<number> {
+    const note = COLLECTION_NOTE + name;
+    const known = this.contents.notes.get(note);
+    if (known !== undefined) return Number(known);
+    const number = this.contents.nextCollection++;
+    this.contents.notes.set(note, String(number));
+    this.contents.batches++;
+    return number;
+  }
+
+  async takeLease(name: string, holder: string, lifeMs?: number): Promise<Lease | undefined> {
+    const held = this.contents.leases.get(name);
+    if (held && this.#isUnexpired(held)) return undefined;
+    const epoch = (held?.epoch ?? 0) + 1;
+    const expires = lifeMs === undefined ? undefined : this.#clock() + lifeMs;
+    this.contents.leases.set(name, { epoch, holder, expires });
+    return { name, epoch, incarnation: this.contents.incarnation };
+  }
+
+  async renewLease(lease: Lease, lifeMs: number): Promise<boolean> {
+    if (!this.#isLiving(lease)) return false;
+    this.contents.leases.get(lease.name)!.expires = this.#clock() + lifeMs;
+    return true;
+  }
+
+  async endLease(lease: Lease): Promise<void> {
+    if (this.#isLiving(lease)) this.contents.leases.get(lease.name)!.expires = Number.NEGATIVE_INFINITY;
+  }
+
+  async leases(): Promise<LeaseRow[]> {
+    const { incarnation } = this.contents;
+    return [...this.contents.leases].map(([name, held]) => {
+      const { epoch, holder } = held;
+      const expires = held.expires === Number.NEGATIVE_INFINITY ? undefined : held.expires;
+      return { name, epoch, incarnation, holder, expires, isLiving: this.#isUnexpired(held) };
+    });
+  }
+
+  async incarnation(): Promise<number> {
+    return this.contents.incarnation;
+  }
+
+  async beginIncarnation(incarnation: number): Promise<void> {
+    assert(incarnation > this.contents.incarnation, 'an incarnation is newer than the last one');
+    this.contents.incarnation = incarnation;
+    this.contents.nextSequence = Math.max(this.contents.nextSequence, firstSequenceOf(incarnation));
+    this.contents.isAdopting = true;
+    for (const held of this.contents.leases.values()) held.expires = Number.NEGATIVE_INFINITY;
+    this.contents.batches++;
+  }
+
+  async endAdoption(lease: Lease): Promise<boolean> {
+    if (!this.#isLiving(lease)) return false;
+    this.contents.isAdopting = false;
+    this.contents.batches++;
+    return true;
+  }
+
+  async isAdopting(): Promise<boolean> {
+    return this.contents.isAdopting;
   }
 
   async view(): Promise<CatalogView & AsyncDisposable> {
-    const { captures, blocks, segments, aliases, notes } = this.contents;
-    const frozen: MemoryContents = {
-      captures: new Map(captures),
-      blocks: new Map(blocks),
-      segments: new Map(segments),
-      aliases: new Map(aliases),
-      notes: new Map(notes),
-    };
-    return Object.assign(new MemoryView(frozen), { [Symbol.asyncDispose]: async () => {} });
+    const frozen = new MemoryView(copyOfContents(this.contents));
+    return Object.assign(frozen, { [Symbol.asyncDispose]: async () => {} });
   }
 
   async bytes(): Promise<number> {
@@ -175,82 +184,112 @@ export class MemoryCatalog extends MemoryView implements Catalog {
   async *check(): AsyncGenerator<FileDamage> {}
 
   async clear(): Promise<void> {
-    this.contents = emptyContents();
-    this.#batches++;
+    const { incarnation, nextSequence, batches } = this.contents;
+    this.contents = { ...emptyContents(), incarnation, nextSequence, batches: batches + 1 };
   }
 
   async close(): Promise<void> {}
+
+  /** The first check that fails, in the order of CommitGroup. */
+  #refusalOf(group: CommitGroup): CommitOutcome | undefined {
+    const { lease, id, segments = [], referents = [], deletions = [], blocks = [], captures = [] } = group;
+    if (lease && !this.#isLiving(lease)) return { kind: 'fenced', why: 'lease' };
+    if (id !== undefined && segments.some(({ number }) => this.contents.segments.get(number)?.lastCommit === id))
+      return { kind: 'committed', lost: [], freed: 0 };
+    if (this.contents.isAdopting && isDestructive(group) && lease?.name !== ADOPTION_LEASE)
+      return { kind: 'fenced', why: 'adopting' };
+    if (!segments.every((change) => isAsExpected(this.contents.segments.get(change.number), change, lease)))
+      return { kind: 'fenced', why: 'segment' };
+    const stale = referents.filter(
+      ({ key, holder }) => !isSamePlace(this.contents.blocks.get(blockId(key))?.holder, holder),
+    );
+    const other = blocks.filter((block) => isOtherContent(this.contents.blocks.get(blockId(block.key)), block));
+    if (stale.length + other.length > 0) return { kind: 'stale', blocks: [...stale, ...other].map(({ key }) => key) };
+    const moved = indexesOf(deletions, ({ capture }) => !isStillThere(this.contents, capture));
+    if (moved.length > 0) return { kind: 'moved', captures: moved };
+    const known = indexesOf(
+      captures,
+      ({ capture, marks, mayRepeat }) => marks !== undefined && !mayRepeat && this.#isKnown(capture),
+    );
+    const deleted = indexesOf(captures, ({ marks }) => this.#isDeleted(marks));
+    if (known.length + deleted.length > 0) return { kind: 'known', captures: known, deleted };
+    const barred = indexesOf(captures, ({ capture }) => isBarred(this.contents, capture));
+    return barred.length > 0 ? { kind: 'barred', captures: barred } : undefined;
+  }
+
+  #isKnown(wanted: Capture): boolean {
+    return [...this.contents.captures.values()].some(
+      ({ block, ...capture }) =>
+        // Marks do not tell contents apart that have one digest.
+        isSameCapture({ ...capture, block: undefined }, wanted) &&
+        (!block || !wanted.block || equal(block.digest, wanted.block.digest)),
+    );
+  }
+
+  #isDeleted(marks: readonly Mark[] = []): boolean {
+    return marks.some((mark) => this.contents.deletedMarks.has(toHex(mark)));
+  }
+
+  #isLiving({ name, epoch, incarnation }: Lease): boolean {
+    const held = this.contents.leases.get(name);
+    return incarnation === this.contents.incarnation && held?.epoch === epoch && this.#isUnexpired(held);
+  }
+
+  #isUnexpired({ expires }: HeldLease): boolean {
+    return expires === undefined || expires > this.#clock();
+  }
 }
 
-/** Applies a batch, after all of it was checked. */
-export function writeBatch(contents: MemoryContents, batch: CatalogBatch): void {
-  assertBatch(batch);
-  const { captures, blocks, segments, aliases, notes } = contents;
-  for (const capture of batch.removeCaptures ?? []) captures.delete(captureId(capture));
-  for (const key of batch.removeBlocks ?? []) blocks.delete(blockId(key));
-  for (const number of batch.removeSegments ?? []) segments.delete(number);
-  for (const alias of batch.removeAliases ?? []) aliases.delete(aliasId(alias));
-  for (const name of batch.removeNotes ?? []) notes.delete(name);
-  for (const capture of batch.putCaptures ?? []) {
-    captures.set(captureId(capture), { ...capture, block: capture.block && ownKey(capture.block) });
-  }
-  for (const block of batch.putBlocks ?? []) blocks.set(blockId(block.key), { ...block, key: ownKey(block.key) });
-  for (const segment of batch.putSegments ?? []) segments.set(segment.number, segment);
-  for (const alias of batch.putAliases ?? []) {
-    aliases.set(aliasId(alias), { declared: copyOf(alias.declared), block: ownKey(alias.block) });
-  }
-  for (const [name, text] of Object.entries(batch.putNotes ?? {})) notes.set(name, text);
+function isStillThere({ captures }: MemoryContents, capture: Capture): boolean {
+  const now = captures.get(captureId(capture));
+  return now !== undefined && isSameCapture(now, capture);
+}
+
+/** A content that was unknown may have been found since. */
+function isSameCapture(one: Capture, other: Capture): boolean {
+  if (one.urlKey !== other.urlKey || one.time !== other.time) return false;
+  if (one.hash !== other.hash || one.collection !== other.collection) return false;
+  return !one.block || !other.block || blockId(one.block) === blockId(other.block);
+}
+
+function indexesOf<Item>(items: readonly Item[], test: (item: Item) => boolean): number[] {
+  return items.flatMap((item, index) => (test(item) ? [index] : []));
 }
 
 function emptyContents(): MemoryContents {
-  return { captures: new Map(), blocks: new Map(), segments: new Map(), aliases: new Map(), notes: new Map() };
+  return {
+    captures: new Map(),
+    blocks: new Map(),
+    segments: new Map(),
+    aliases: new Map(),
+    notes: new Map(),
+    dead: new Map(),
+    surplus: new Map(),
+    deletedMarks: new Set(),
+    bars: new Map(),
+    leases: new Map(),
+    nextNumber: 1,
+    nextSequence: 1,
+    nextCollection: 1,
+    incarnation: 1,
+    isAdopting: false,
+    batches: 0,
+  };
 }
 
-/** The whole batch is checked before any of it is applied. */
-function assertBatch(batch: CatalogBatch): void {
-  for (const capture of [...(batch.putCaptures ?? []), ...(batch.removeCaptures ?? [])]) {
-    assertCapture(capture);
-    if (capture.block) assertBlockKey(capture.block);
-  }
-  for (const block of batch.putBlocks ?? []) assertBlockKey(block.key);
-  for (const key of batch.removeBlocks ?? []) assertBlockKey(key);
-  for (const alias of [...(batch.putAliases ?? []), ...(batch.removeAliases ?? [])]) {
-    declaredStart(alias.declared);
-    assertBlockKey(alias.block);
-  }
-}
-
-export function captureId({ urlKey, time, place }: Capture): string {
-  return `${time} ${place.segment} ${place.offset} ${urlKey}`;
-}
-
-export function blockId(key: BlockKey): string {
-  return `${toHex(key.digest)}~${key.overflow}`;
-}
-
-export function aliasId(alias: Alias): string {
-  return `${toHex(declaredStart(alias.declared))} ${blockId(alias.block)}`;
-}
-
-export function ownKey(key: BlockKey): BlockKey {
-  return { digest: copyOf(key.digest), overflow: key.overflow };
-}
-
-function compareCaptures(a: CapturePosition, b: CapturePosition): number {
-  return (
-    compareRowsOfKeys(a.urlKey, b.urlKey) ||
-    a.time - b.time ||
-    a.place.segment - b.place.segment ||
-    a.place.offset - b.place.offset
-  );
-}
-
-function isInRange(capture: Capture, range: CaptureRange): boolean {
-  const { timeFrom = Number.NEGATIVE_INFINITY, timeTo = Number.POSITIVE_INFINITY, after } = range;
-  if (sideOf(capture.urlKey, range) !== 'inside') return false;
-  if (capture.time < timeFrom || capture.time > timeTo) return false;
-  if (!after) return true;
-  const side = sideOf(after.urlKey, range);
-  if (side !== 'inside') return side === (range.reverse ? 'above' : 'below');
-  return range.reverse ? compareCaptures(capture, after) < 0 : compareCaptures(capture, after) > 0;
+function copyOfContents(contents: MemoryContents): MemoryContents {
+  const { captures, blocks, segments, aliases, notes, dead, surplus, deletedMarks, bars, leases } = contents;
+  return {
+    ...contents,
+    captures: new Map(captures),
+    blocks: new Map(blocks),
+    segments: new Map(segments),
+    aliases: new Map(aliases),
+    notes: new Map(notes),
+    dead: new Map([...dead].map(([number, rows]) => [number, new Map(rows)])),
+    surplus: new Map([...surplus].map(([number, rows]) => [number, new Map(rows)])),
+    deletedMarks: new Set(deletedMarks),
+    bars: new Map(bars),
+    leases: new Map([...leases].map(([name, held]) => [name, { ...held }])),
+  };
 }

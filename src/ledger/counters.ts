@@ -2,7 +2,7 @@
  * Counts what happens in the ledger of this process, and passes a line about every event to an observer. Each catalog
  * has its own counters, which `countersOf` finds. No decision depends on them.
  */
-import type { CommitGroup, CommitOutcome, SharedCatalog } from '../catalog/index.ts';
+import type { Catalog, CommitGroup, CommitOutcome } from '../catalog/index.ts';
 
 /** What is counted, with the help text of its metric. */
 export const LEDGER_EVENTS = {
@@ -72,10 +72,7 @@ export function countersOf(catalog: object): LedgerCounters {
 }
 
 /** Commits a group, and counts the outcome. */
-export async function commitCounted(
-  catalog: Pick<SharedCatalog, 'commit'>,
-  group: CommitGroup,
-): Promise<CommitOutcome> {
+export async function commitCounted(catalog: Pick<Catalog, 'commit'>, group: CommitGroup): Promise<CommitOutcome> {
   const outcome = await catalog.commit(group);
   countersOf(catalog).noteCommit(group, outcome);
   return outcome;

@@ -27,7 +27,7 @@ import {
   type IdSource,
   PinakesError,
 } from '../base/index.ts';
-import type { Bar, BlockKey, Capture, Mark, SharedCatalogView } from '../catalog/index.ts';
+import type { Bar, BlockKey, Capture, CatalogView, Mark } from '../catalog/index.ts';
 import { MemberEncoder, recordParts } from '../warc/index.ts';
 import { DELETED_AT_ONCE_MAX, deletionRecord } from './deletion-record.ts';
 import { deletionMarksOf } from './mark.ts';
@@ -41,7 +41,7 @@ const REQUEST_LIFE_MS = 30 * 24 * 3600 * 1000;
 const TRIES_MAX = 1000;
 
 export type DeletionOptions = {
-  readonly catalog: Pick<SharedCatalogView, 'findCaptures' | 'notes'>;
+  readonly catalog: Pick<CatalogView, 'findCaptures' | 'notes'>;
   /** The deleter's own. Nothing else is appended to it meanwhile. */
   readonly writer: Pick<SegmentWriter, 'openFor' | 'append' | 'commit' | 'rollBack'>;
   /** The segments for deletion records: collection number 0. */

@@ -10,7 +10,7 @@
  * that a lost answer to taking a lease can be found in the list of leases.
  */
 import { PinakesError } from '../base/index.ts';
-import type { Lease, LeaseRow, SharedCatalog } from '../catalog/index.ts';
+import type { Catalog, Lease, LeaseRow } from '../catalog/index.ts';
 import { type AskAgain, askAgain } from './ask-again.ts';
 
 /**
@@ -44,12 +44,12 @@ export type LeaseOptions = {
 
 export class HeldLease {
   readonly lease: Lease;
-  readonly #catalog: SharedCatalog;
+  readonly #catalog: Catalog;
   readonly #lifeMs: number | undefined;
   readonly #again: AskAgain;
   #isLost = false;
 
-  private constructor(catalog: SharedCatalog, lease: Lease, { lifeMs, again = {} }: LeaseOptions) {
+  private constructor(catalog: Catalog, lease: Lease, { lifeMs, again = {} }: LeaseOptions) {
     this.#catalog = catalog;
     this.lease = lease;
     this.#lifeMs = lifeMs;
@@ -58,7 +58,7 @@ export class HeldLease {
 
   /** Undefined while another process holds the lease. */
   static async take(
-    catalog: SharedCatalog,
+    catalog: Catalog,
     name: string,
     holder: string,
     options: LeaseOptions = {},

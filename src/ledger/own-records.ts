@@ -15,12 +15,12 @@ import type {
   Block,
   BlockKey,
   Capture,
+  CatalogView,
   CommitGroup,
   Mark,
   NewBlock,
   NewCapture,
   Place,
-  SharedCatalogView,
 } from '../catalog/index.ts';
 import { OutsideCapture } from './commit/commit.ts';
 import type { RecordFacts } from './record-facts.ts';
@@ -86,7 +86,7 @@ export type OwnGroup = {
 
 /** The group of these records, in their order, by what the catalog answers now. */
 export async function ownGroup(
-  catalog: Pick<SharedCatalogView, 'findBlocks' | 'findBarred'>,
+  catalog: Pick<CatalogView, 'findBlocks' | 'findBarred'>,
   records: readonly SegmentRecord[],
   options: OwnRecordsOptions,
 ): Promise<OwnGroup> {
@@ -187,7 +187,7 @@ class GroupDraft {
   }
 
   /** Revisits of contents that are barred are refused too, although they do not bring the content back (D3). */
-  async finish(catalog: Pick<SharedCatalogView, 'findBarred'>, records: readonly SegmentRecord[]): Promise<OwnGroup> {
+  async finish(catalog: Pick<CatalogView, 'findBarred'>, records: readonly SegmentRecord[]): Promise<OwnGroup> {
     const unresolved = this.#unresolved;
     const asked = unresolved.map(({ entered, block }) => ({ urlKey: entered.urlKey, block }));
     const isBarred = asked.length > 0 ? await catalog.findBarred(asked) : [];

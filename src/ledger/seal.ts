@@ -11,7 +11,7 @@
  * The holder of the lease under which the segment is written may seal it, and goes on with what another began.
  */
 import { assert, type Clock, PinakesError } from '../base/index.ts';
-import type { CommitOutcome, Lease, RootSegment, Segment, SegmentChange, SharedCatalog } from '../catalog/index.ts';
+import type { Catalog, CommitOutcome, Lease, RootSegment, Segment, SegmentChange } from '../catalog/index.ts';
 import { type AskAgain, askAgain } from './ask-again.ts';
 import { commitCounted, countersOf } from './counters.ts';
 import { freshName } from './segment-name.ts';
@@ -22,7 +22,7 @@ import type { SegmentStore } from './segment-store.ts';
 export const SEALED_NOTE = 'sealed:';
 
 export type Sealing = {
-  readonly catalog: SharedCatalog;
+  readonly catalog: Catalog;
   readonly store: SegmentStore;
   readonly lease: Lease | undefined;
   readonly clock: Clock;
@@ -95,7 +95,7 @@ type ChangeOptions = {
 
 /** Changes only the row of a segment. A change that is asked for again is recognised by its id (C4). */
 async function changeRow(
-  catalog: SharedCatalog,
+  catalog: Catalog,
   lease: Lease | undefined,
   row: Segment,
   to: NonNullable<SegmentChange['to']>,

@@ -4,16 +4,16 @@
  * removed, or compacted away: then the row is asked for again.
  */
 import { PinakesError } from '../base/index.ts';
-import type { Place, Segment, SharedCatalogView } from '../catalog/index.ts';
+import type { CatalogView, Place, Segment } from '../catalog/index.ts';
 import type { SegmentStores } from './segment-store.ts';
 
 const TRIES = 4;
 
 export class SegmentReader {
-  readonly #catalog: Pick<SharedCatalogView, 'segment'>;
+  readonly #catalog: Pick<CatalogView, 'segment'>;
   readonly #stores: Pick<SegmentStores, 'get'>;
 
-  constructor(catalog: Pick<SharedCatalogView, 'segment'>, stores: Pick<SegmentStores, 'get'>) {
+  constructor(catalog: Pick<CatalogView, 'segment'>, stores: Pick<SegmentStores, 'get'>) {
     this.#catalog = catalog;
     this.#stores = stores;
   }

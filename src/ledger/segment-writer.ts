@@ -27,15 +27,7 @@ import {
   PinakesError,
   toHex,
 } from '../base/index.ts';
-import type {
-  CommitGroup,
-  CommitOutcome,
-  Lease,
-  Place,
-  Segment,
-  SegmentChange,
-  SharedCatalog,
-} from '../catalog/index.ts';
+import type { Catalog, CommitGroup, CommitOutcome, Lease, Place, Segment, SegmentChange } from '../catalog/index.ts';
 import { type Field, MemberEncoder, recordParts, warcFields } from '../warc/index.ts';
 import { type AskAgain, askAgain, isRetryable } from './ask-again.ts';
 import { commitCounted, countersOf } from './counters.ts';
@@ -55,7 +47,7 @@ const PENDING_PART_BYTES_MAX = 8 * 1024 * 1024;
 const SERIALS_MAX = 100_000;
 
 export type SegmentWriterOptions = {
-  readonly catalog: SharedCatalog;
+  readonly catalog: Catalog;
   readonly stores: Pick<SegmentStores, 'get' | 'available'>;
   /** Whether there is a file that belongs to a segment of this name, besides its own object. */
   readonly hasFileOf?: ((name: string) => Promise<boolean>) | undefined;

@@ -17,16 +17,7 @@
  * waits until these have expired.
  */
 import { equal, PinakesError, toHex } from '../base/index.ts';
-import type {
-  Bar,
-  Capture,
-  CommitGroup,
-  DeadRecord,
-  Lease,
-  Segment,
-  SharedCatalog,
-  SharedCatalogView,
-} from '../catalog/index.ts';
+import type { Bar, Capture, Catalog, CatalogView, CommitGroup, DeadRecord, Lease, Segment } from '../catalog/index.ts';
 import { rangeOfKey } from '../catalog/index.ts';
 import { askAgain } from './ask-again.ts';
 import type { Deleter } from './delete.ts';
@@ -47,7 +38,7 @@ export type TakedownReport = {
 };
 
 export type TakedownOptions = {
-  readonly catalog: SharedCatalog;
+  readonly catalog: Catalog;
   /** That of the deleter. */
   readonly lease: Lease | undefined;
   readonly deleter: Deleter;
@@ -82,7 +73,7 @@ export async function takeDown(options: TakedownOptions, { id, bars }: TakedownR
 
 /** Captures that the bars apply to, at most `limit`. Captures are not indexed by content, so all of them are read. */
 async function capturesUnder(
-  catalog: Pick<SharedCatalogView, 'captures'>,
+  catalog: Pick<CatalogView, 'captures'>,
   bars: readonly Bar[],
   limit: number,
 ): Promise<Capture[]> {
@@ -131,7 +122,7 @@ async function sealed(
 }
 
 async function changeNotes(
-  catalog: SharedCatalog,
+  catalog: Catalog,
   group: Pick<CommitGroup, 'lease' | 'putNotes' | 'removeNotes'>,
 ): Promise<void> {
   const { kind } = await askAgain(() => catalog.commit(group));
@@ -139,16 +130,13 @@ async function changeNotes(
 }
 
 /** Segments that captures may be in and that are not sealed. Even an empty one may have parts that were put. */
-async function unsealedSegments(catalog: Pick<SharedCatalogView, 'segments'>): Promise<Segment[]> {
+async function unsealedSegments(catalog: Pick<CatalogView, 'segments'>): Promise<Segment[]> {
   const segments = await catalog.segments();
   return segments.filter((segment) => segment.state !== 'sealed' && !isDeletionSegment(segment));
 }
 
 /** Which of these segments a takedown wants sealed. For a writer, when it renews its lease. */
-export async function segmentsToSeal(
-  catalog: Pick<SharedCatalogView, 'notes'>,
-  names: readonly string[],
-): Promise<string[]> {
+export async function segmentsToSeal(catalog: Pick<CatalogView, 'notes'>, names: readonly string[]): Promise<string[]> {
   const asked = await catalog.notes(SEAL_NOTE);
   return names.filter((name) => asked[SEAL_NOTE + name] !== undefined);
 }
@@ -166,7 +154,7 @@ export type TakedownProof = {
   readonly uncompacted: readonly string[];
 };
 
-export async function proveTakedown(catalog: SharedCatalogView, bars: readonly Bar[]): Promise<TakedownProof> {
+export async function proveTakedown(catalog: CatalogView, bars: readonly Bar[]): Promise<TakedownProof> {
   const asked = await catalog.notes(SEAL_NOTE);
   const digests = bars.flatMap((bar) => (bar.kind === 'content' ? [bar.digest] : []));
   const hasUrl = bars.some(({ kind }) => kind === 'url');

@@ -89,7 +89,9 @@ test('the calendar does not count unknown content as a change, and compares the 
     block: undefined,
     hash: day,
   });
-  await catalogOf(one.archive).write({ putCaptures: [unknown(0, 'metadata'), unknown(1, 'revisit')] });
+  await catalogOf(one.archive).commit({
+    captures: [unknown(0, 'metadata'), unknown(1, 'revisit')].map((capture) => ({ capture })),
+  });
   const { years } = (await one.call(`/api/calendar?url=${url}`)).json as {
     years: { days: { captures: number; changed: number }[] }[];
   };
@@ -122,8 +124,8 @@ test('all pages of very many captures of a URL have each capture exactly once', 
     hash: number,
   });
   for (let at = 0; at < count; at += 5000) {
-    const putCaptures = Array.from({ length: 5000 }, (_, index) => captureAt(at + index));
-    await catalogOf(one.archive).write({ putCaptures });
+    const captures = Array.from({ length: 5000 }, (_, index) => ({ capture: captureAt(at + index) }));
+    await catalogOf(one.archive).commit({ captures });
   }
   for (const order of ['asc', 'desc']) {
     const items = await allPages(one, `/api/captures?url=http://busy.test/&limit=1000&order=${order}`);

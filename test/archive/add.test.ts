@@ -130,7 +130,7 @@ test('a file whose note in the catalog has no path is read once more, and adds n
   const [[note, state]] = Object.entries(await catalogOf(archive).notes('added:')) as [[string, string]];
   const { seen, ...former } = JSON.parse(state);
   assert.ok(seen.startsWith(`${one} `));
-  await catalogOf(archive).write({ putNotes: { [note]: JSON.stringify(former) } });
+  await catalogOf(archive).commit({ putNotes: { [note]: JSON.stringify(former) } });
   const again = await archive.add([one]);
   assert.deepEqual([again.filesKnown, again.captures, again.capturesKnown], [0, 0, 40]);
   assert.equal((await archive.add([one])).filesKnown, 1);

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { adviceOn } from '../../src/archive/index.ts';
-import type { SharedCatalog } from '../../src/catalog/index.ts';
+import type { Catalog } from '../../src/catalog/index.ts';
 import { REPLACED_NOTE, SEAL_NOTE, SEALED_NOTE, SWAPPING_NOTE } from '../../src/ledger/index.ts';
 import { catalogOf } from './opened-parts.ts';
 import { contentOf, makeArchive, NOON, page } from './trial-archive.ts';
 
 test('leases are shown, and the open segments of an ended one are to be healed', async (t) => {
   const archive = await makeArchive(t);
-  const catalog = catalogOf(archive) as ReturnType<typeof catalogOf> & SharedCatalog;
+  const catalog = catalogOf(archive) as ReturnType<typeof catalogOf> & Catalog;
   const lease = await catalog.takeLease('writer 7', 'process 7 on a host');
   assert.ok(lease);
   const row = await catalog.listSegment({ volume: 'main', name: 'default/a.warc.gz', collection: 1 }, lease);
@@ -32,7 +32,7 @@ test('replaced segments, parts and a takedown are waited for as the notes of the
   const archive = await makeArchive(t);
   await archive.store(page('http://a.test/', NOON, contentOf('a')));
   const removal = JSON.stringify({ by: 'new', volume: 'main', at: NOON });
-  await catalogOf(archive).write({
+  await catalogOf(archive).commit({
     putNotes: {
       [`${SWAPPING_NOTE}new`]: JSON.stringify(['old 1', 'old 2']),
       [`${REPLACED_NOTE}old 3`]: removal,

@@ -6,11 +6,11 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type Archive, type ArchiveOptions, openArchive, readConnector, VolumeSet } from '../../src/archive/index.ts';
 import { toHex, utf8 } from '../../src/base/index.ts';
-import { type Catalog, openLevelCatalog, type Segment, type SharedCatalog } from '../../src/catalog/index.ts';
+import { type Catalog, openLevelCatalog, type Segment } from '../../src/catalog/index.ts';
 import { type AnyVolume, isPartVolume, type ObjectInfo, type Volume } from '../../src/volume/index.ts';
 
 type OpenedParts = {
-  readonly catalog: SharedCatalog & Catalog;
+  readonly catalog: Catalog;
   readonly volumes: VolumeSet;
   readonly options: ArchiveOptions;
 };
@@ -27,7 +27,7 @@ export async function openWithParts(directory: string, options: ArchiveOptions):
   return archive;
 }
 
-export function catalogOf(archive: Archive): SharedCatalog & Catalog {
+export function catalogOf(archive: Archive): Catalog {
   return partsOf(archive).catalog;
 }
 

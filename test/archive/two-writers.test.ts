@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { createArchive, readConnector, VolumeSet } from '../../src/archive/index.ts';
 import { seededRandom } from '../../src/base/index.ts';
-import { type CommitGroup, type CommitOutcome, SharedMemoryCatalog } from '../../src/catalog/index.ts';
+import { type CommitGroup, type CommitOutcome, MemoryCatalog } from '../../src/catalog/index.ts';
 import { requestOf, response, warcinfo, writeForeign } from './foreign-file.ts';
 import { openWithParts } from './opened-parts.ts';
 import { allCaptures, contentOf, NOON, page, payloadAt, temporaryDirectory, trialOptions } from './trial-archive.ts';
@@ -16,7 +16,7 @@ import { allCaptures, contentOf, NOON, page, payloadAt, temporaryDirectory, tria
 const ROUNDS = 24;
 
 /** A catalog whose commits take some milliseconds to arrive. */
-class DistantCatalog extends SharedMemoryCatalog {
+class DistantCatalog extends MemoryCatalog {
   readonly refusals = new Set<string>();
   readonly #random = seededRandom(1);
 

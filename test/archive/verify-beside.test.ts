@@ -153,7 +153,7 @@ async function changeByte(archive: Archive, random: Random): Promise<void> {
 /** Removes the row of a capture that stays. Its record is not deleted. */
 async function loseCapture(archive: Archive, random: Random): Promise<void> {
   const capture = await aKeptCapture(archive, random, () => true);
-  await catalogOf(archive).write({ removeCaptures: [capture] });
+  await catalogOf(archive).commit({ removeCaptures: [capture] });
 }
 
 async function aKeptCapture(

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { ClassicLevel } from 'classic-level';
 import type { Archive } from '../../src/archive/index.ts';
 import type { Block, Capture } from '../../src/catalog/index.ts';
 import { WarcFileWriter } from '../../src/warc/index.ts';
@@ -189,33 +190,58 @@ test('a missing volume is reported once, and the contents of other volumes can b
 
 test('verification finds every kind of difference between the catalog and the segments', async (t) => {
   const directory = scratch(t);
-  await using archive = closing(await filled(directory));
-  const catalog = catalogOf(archive.it);
-  const block = await firstBlock(archive.it);
-  const capture = await firstCapture(archive.it);
-  const codesAfter = async (change: () => Promise<void>, undo: () => Promise<void>) => {
-    await change();
-    const codes = (await problemsOf(archive.it, 'quick')).map(({ code }) => code);
-    await undo();
-    assert.deepEqual(await problemsOf(archive.it), []);
-    return [...new Set(codes)].sort();
-  };
-  const restore = () => catalog.write({ putBlocks: [block], putCaptures: [capture] });
-  assert.deepEqual(
-    await codesAfter(() => catalog.write({ putBlocks: [{ ...block, references: block.references + 1 }] }), restore),
-    ['references-wrong'],
-  );
-  const withoutBlock = await codesAfter(() => catalog.write({ removeBlocks: [block.key] }), restore);
-  assert.deepEqual(withoutBlock, ['content-missing']);
-  const withoutCapture = await codesAfter(() => catalog.write({ removeCaptures: [capture] }), restore);
-  assert.ok(withoutCapture.includes('record-uncatalogued') && withoutCapture.includes('references-wrong'));
+  const archive = await filled(directory);
+  const catalog = catalogOf(archive);
+  const capture = await firstCapture(archive);
   const phantom = { ...capture, place: { ...capture.place, offset: capture.place.offset + 1 } };
-  const withPhantom = await codesAfter(
-    () => catalog.write({ putCaptures: [phantom] }),
-    () => catalog.write({ removeCaptures: [phantom] }),
-  );
-  assert.ok(withPhantom.includes('capture-without-record'));
+  await catalog.commit({ captures: [{ capture: phantom }] });
+  assert.ok((await problemsOf(archive, 'quick')).some(({ code }) => code === 'capture-without-record'));
+  await catalog.commit({ removeCaptures: [phantom] });
+  assert.deepEqual(await problemsOf(archive), []);
+  await archive.close();
+  const database = join(directory, 'archive/catalog');
+  const rows = await rowsIn(database);
+  const fewer = await openSample(join(directory, 'archive'));
+  await catalogOf(fewer).commit({ removeCaptures: [capture] });
+  await fewer.close();
+  const rowsWithout = await rowsIn(database);
+  const [captureRow] = [...rows].filter(([key]) => !rowsWithout.has(key));
+  const [, ...others] = [...rowsWithout].filter(([key, value]) => key.startsWith(BLOCKS) && rows.get(key) !== value);
+  const [blockRow] = [...rowsWithout].filter(([key, value]) => key.startsWith(BLOCKS) && rows.get(key) !== value);
+  assert.deepEqual(others, [], 'one block has a reference less');
+  const codesWith = async (...changes: [key: string, value: string | undefined][]) => {
+    await changeRows(database, [...rows, ...changes]);
+    await using changed = closing(await openSample(join(directory, 'archive')));
+    return [...new Set((await problemsOf(changed.it, 'quick')).map(({ code }) => code))].sort();
+  };
+  assert.deepEqual(await codesWith(), []);
+  assert.deepEqual(await codesWith(blockRow!), ['references-wrong']);
+  assert.deepEqual(await codesWith([blockRow![0], undefined]), ['content-missing', 'totals-wrong']);
+  const withoutCapture = await codesWith([captureRow![0], undefined]);
+  assert.ok(withoutCapture.includes('record-uncatalogued') && withoutCapture.includes('references-wrong'));
 });
+
+/** The first byte of the keys of blocks. */
+const BLOCKS = '62';
+
+const ENCODINGS = { keyEncoding: 'hex', valueEncoding: 'hex' } as const;
+
+/** The rows of a LevelDB database that no process has open. */
+async function rowsIn(directory: string): Promise<Map<string, string>> {
+  const database = new ClassicLevel<string, string>(directory, ENCODINGS);
+  const rows = new Map(await database.iterator().all());
+  await database.close();
+  return rows;
+}
+
+async function changeRows(directory: string, rows: readonly [string, string | undefined][]): Promise<void> {
+  const database = new ClassicLevel<string, string>(directory, ENCODINGS);
+  for (const [key, value] of rows) {
+    if (value === undefined) await database.del(key);
+    else await database.put(key, value);
+  }
+  await database.close();
+}
 
 test('damage in an added file is reported in the same words after a rebuild', async (t) => {
   const directory = scratch(t);

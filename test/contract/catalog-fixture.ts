@@ -63,21 +63,11 @@ export async function everythingIn(catalog: CatalogView) {
 
 export const NOTHING = { captures: 0, blocks: 0, revisits: 0, payloadBytes: 0, uniquePayloadBytes: 0 };
 
-/**
- * Registers a test with a new catalog. `ONE_OWNER` is for what only the one process can do that owns a catalog: give
- * segments their numbers and blocks their references, and replace and remove blocks whatever refers to them.
- */
-export type Behaviour = (
-  sentence: string,
-  act: (catalog: Catalog, subject: CatalogUnderTest) => Promise<void>,
-  condition?: typeof ONE_OWNER,
-) => void;
+/** Registers a test with a new catalog. */
+export type Behaviour = (sentence: string, act: (catalog: Catalog, subject: CatalogUnderTest) => Promise<void>) => void;
 
-export const ONE_OWNER = 'one owner';
-
-export function behaviourOf(make: () => Promise<CatalogUnderTest>, hasOneOwner: boolean): Behaviour {
-  return (sentence, act, condition) => {
-    if (condition === ONE_OWNER && !hasOneOwner) return;
+export function behaviourOf(make: () => Promise<CatalogUnderTest>): Behaviour {
+  return (sentence, act) => {
     test(sentence, async () => {
       const subject = await make();
       const catalog = await subject.open();

@@ -7,10 +7,8 @@ import {
   type Capture,
   type CaptureKind,
   type CaptureRange,
-  type CatalogBatch,
   type CatalogView,
   rangeOfKey,
-  type Segment,
 } from '../../src/catalog/index.ts';
 import type { UrlKey } from '../../src/url/index.ts';
 import { all } from './catalog-fixture.ts';
@@ -53,7 +51,7 @@ const TIMES = [-5, 0, 1, 999, 1000, 1001, 2000, 1_700_000_000_000, 1_700_000_000
 const MIMES = ['text/html', 'image/png', '', 'x'.repeat(120)];
 const KINDS: readonly CaptureKind[] = ['response', 'revisit', 'resource', 'conversion', 'metadata'];
 
-/** Makes rows, batches and questions of one random source. */
+/** Makes rows and questions of one random source. */
 export class CatalogWorld {
   readonly #random: Random;
 
@@ -110,35 +108,6 @@ export class CatalogWorld {
 
   alias(): Alias {
     return { declared: new Uint8Array(20).fill(this.below(3)), block: this.blockKey() };
-  }
-
-  segment(): Segment {
-    return {
-      number: this.below(5),
-      volume: 'main',
-      name: `s${this.below(3)}`,
-      collection: 1,
-      state: this.pick(['open', 'sealed']),
-      bytes: this.below(100),
-      records: this.below(100),
-      deadBytes: 0,
-    };
-  }
-
-  batch(): CatalogBatch {
-    return {
-      putCaptures: this.some(8, () => this.capture()),
-      removeCaptures: this.some(6, () => this.capture()),
-      putBlocks: this.some(3, () => this.block()),
-      removeBlocks: this.some(2, () => this.blockKey()),
-      putAliases: this.some(2, () => this.alias()),
-      removeAliases: this.some(2, () => this.alias()),
-      putSegments: this.some(1, () => this.segment()),
-      removeSegments: this.some(1, () => this.below(5)),
-      putNotes: this.below(2) === 0 ? { [`note/${this.below(3)}`]: String(this.below(100)) } : {},
-      removeNotes: this.some(1, () => `note/${this.below(3)}`),
-      durable: this.below(10) === 0,
-    };
   }
 
   range(): CaptureRange {

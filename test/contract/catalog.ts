@@ -1,11 +1,15 @@
-/**
- * The contract of every catalog. `catalogContract` takes a function that makes a catalog; `open` opens the same storage
- * again. A catalog of many writers has no `write`: write-by-commit.ts gives it one.
- */
+/** The contract of every catalog. `catalogContract` takes a function that makes a catalog; `open` opens it again. */
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { type BlockKey, behindKey, type CaptureRange, FEW_CAPTURES, rangeOfKey } from '../../src/catalog/index.ts';
+import {
+  type Block,
+  type BlockKey,
+  behindKey,
+  type CaptureRange,
+  FEW_CAPTURES,
+  rangeOfKey,
+} from '../../src/catalog/index.ts';
 import { type UrlKey, urlKey } from '../../src/url/index.ts';
 import { catalogBatches } from './catalog-batches.ts';
 import {
@@ -18,16 +22,12 @@ import {
   digest,
   everythingIn,
   NOTHING,
-  ONE_OWNER,
 } from './catalog-fixture.ts';
 import { catalogNotes } from './catalog-notes.ts';
+import { write } from './write-by-commit.ts';
 
-export function catalogContract(
-  name: string,
-  make: () => Promise<CatalogUnderTest>,
-  { hasOneOwner = true }: { readonly hasOneOwner?: boolean } = {},
-): void {
-  const behaviour = behaviourOf(make, hasOneOwner);
+export function catalogContract(name: string, make: () => Promise<CatalogUnderTest>): void {
+  const behaviour = behaviourOf(make);
 
   describe(`${name}: captures`, () => {
     behaviour('a new catalog is empty', async (catalog) => {
@@ -52,11 +52,11 @@ export function catalogContract(
         assert.ok(catalog.isShared, 'only the changes of other processes cannot be counted');
         return;
       }
-      await catalog.write({ putCaptures: [capture('http://a.com/')] });
+      await write(catalog, { putCaptures: [capture('http://a.com/')] });
       assert.equal(catalog.batches, before + 1);
       await everythingIn(catalog);
       assert.equal(catalog.batches, before + 1);
-      await catalog.write({ putNotes: { note: 'text' } });
+      await write(catalog, { putNotes: { note: 'text' } });
       assert.equal(catalog.batches, before + 2);
       await catalog.clear();
       assert.ok(catalog.batches! > before + 2, 'a number is never used again');
@@ -89,7 +89,7 @@ export function catalogContract(
         '',
       ];
       const captures = urls.map((url) => capture(url));
-      await catalog.write({ putCaptures: captures });
+      await write(catalog, { putCaptures: captures });
       const found = await all(catalog.captures({}));
       assert.equal(found.length, urls.length);
       for (const put of captures) {
@@ -112,7 +112,7 @@ export function catalogContract(
         capture(url, { place: { segment: 0, offset: 0, length: 0 }, hash: 0xffff_ffff }),
         capture(url, { time: Date.UTC(2024, 0, 1, 0, 0, 0, 123) }),
       ];
-      await catalog.write({ putCaptures: captures });
+      await write(catalog, { putCaptures: captures });
       const found = await all(catalog.captures({}));
       for (const put of captures) {
         assert.deepEqual(
@@ -124,8 +124,8 @@ export function catalogContract(
 
     behaviour('very many different media types are read as they were put', async (catalog) => {
       const captures = Array.from({ length: 400 }, (_, index) => capture('http://a.com/', { mime: `type/${index}` }));
-      await catalog.write({ putCaptures: captures.slice(0, 200) });
-      await catalog.write({ putCaptures: captures.slice(100) });
+      await write(catalog, { putCaptures: captures.slice(0, 200) });
+      await write(catalog, { putCaptures: captures.slice(100) });
       assert.deepEqual(await all(catalog.captures({})), captures);
     });
 
@@ -171,7 +171,7 @@ export function catalogContract(
       );
       const shuffled = sorted.map((item, index) => ({ item, at: (index * 7919) % 1009 }));
       shuffled.sort((a, b) => a.at - b.at);
-      await catalog.write({ putCaptures: shuffled.map(({ item }) => item) });
+      await write(catalog, { putCaptures: shuffled.map(({ item }) => item) });
       assert.deepEqual(await all(catalog.captures({})), sorted);
       assert.deepEqual(await all(catalog.captures({ reverse: true }, 7)), sorted.toReversed());
     });
@@ -182,7 +182,7 @@ export function catalogContract(
         const captures = ['a', 'ab', 'b', 'ba', 'c'].flatMap((key) =>
           [10, 20, 30].map((time) => captureAt(key, { time })),
         );
-        await catalog.write({ putCaptures: captures });
+        await write(catalog, { putCaptures: captures });
         const found = async (range: CaptureRange, pageSize?: number) =>
           (await all(catalog.captures(range, pageSize))).map((item) => `${item.urlKey}${item.time}`).join(' ');
         for (const pageSize of [1, 2, 1000]) {
@@ -211,7 +211,7 @@ export function catalogContract(
         const keys = ['', 'a', 'b', 'b/c', 'b?d', `b${'z'.repeat(30_000)}`, 'c'].map((end) => start + end);
         const captures = keys.flatMap((key) => [10, 20, 30].map((time) => captureAt(key, { time })));
         const others = [captureAt('com,example)/'), captureAt('com,example)/y')];
-        await catalog.write({ putCaptures: [...captures.toReversed(), ...others] });
+        await write(catalog, { putCaptures: [...captures.toReversed(), ...others] });
         const inOrder = await all(catalog.captures({}));
         assert.deepEqual([inOrder[0], inOrder.at(-1)], others);
         const groups = Array.from({ length: keys.length }, (_, index) => inOrder.slice(1 + index * 3, 4 + index * 3));
@@ -238,7 +238,7 @@ export function catalogContract(
         assert.deepEqual(await found({ keyFrom: keys[0]!, keyTo: keys[2]!, after: past }), []);
         assert.deepEqual(await found({ keyFrom: keys[3]!, keyTo: keys[5]!, after: past }), [3, 4]);
         assert.deepEqual(await found({ keyFrom: keys[0]!, keyTo: keys[2]!, after: past, reverse: true }), [0, 1]);
-        await catalog.write({ removeCaptures: captures.slice(6, 9) });
+        await write(catalog, { removeCaptures: captures.slice(6, 9) });
         assert.deepEqual(await catalog.capturesOf(keys[2] as UrlKey), []);
         assert.equal((await catalog.totals()).captures, captures.length + others.length - 3);
       },
@@ -246,7 +246,7 @@ export function catalogContract(
 
     behaviour('a scan continues after any capture, present or not, in both directions', async (catalog) => {
       const captures = ['a', 'a\0', 'b'].flatMap((key) => [1, 1, 2].map((time) => captureAt(key, { time })));
-      await catalog.write({ putCaptures: captures });
+      await write(catalog, { putCaptures: captures });
       for (const [index, after] of captures.entries()) {
         assert.deepEqual(await all(catalog.captures({ after })), captures.slice(index + 1));
         assert.deepEqual(await all(catalog.captures({ after, reverse: true })), captures.slice(0, index).reverse());
@@ -255,27 +255,27 @@ export function catalogContract(
           captures.slice(index + 1).filter((item) => item.urlKey !== 'b'),
         );
       }
-      await catalog.write({ removeCaptures: [captures[3]!] });
+      await write(catalog, { removeCaptures: [captures[3]!] });
       assert.deepEqual(await all(catalog.captures({ after: captures[3]! })), captures.slice(4));
     });
 
     behaviour('all captures of a key are found at once, however long their URLs are', async (catalog) => {
       const url = `http://example.com/${'x'.repeat(600)}`;
       const captures = Array.from({ length: FEW_CAPTURES }, (_, index) => capture(url, { time: index }));
-      await catalog.write({ putCaptures: captures });
+      await write(catalog, { putCaptures: captures });
       assert.deepEqual(await catalog.capturesOf(urlKey(url)), captures);
       assert.deepEqual(await catalog.nearest(urlKey(url), 1e9), captures.at(-1));
     });
 
     behaviour('a scan gives pages of at most the requested size, and can be stopped early', async (catalog) => {
       const captures = Array.from({ length: 25 }, (_, index) => captureAt('a', { time: index }));
-      await catalog.write({ putCaptures: captures });
+      await write(catalog, { putCaptures: captures });
       for await (const page of catalog.captures({}, 10)) assert.ok(page.length <= 10);
       for await (const page of catalog.captures({}, 10)) {
         assert.deepEqual(page, captures.slice(0, page.length));
         break;
       }
-      await catalog.write({ removeCaptures: captures });
+      await write(catalog, { removeCaptures: captures });
       assert.deepEqual(await all(catalog.captures({})), []);
     });
 
@@ -285,7 +285,7 @@ export function catalogContract(
         captureAt('a', { time: 5 }),
         captureAt('ab', { time: 5 }),
       ];
-      await catalog.write({
+      await write(catalog, {
         putCaptures: [one, two, other, captureAt('a', { time: 6 }), captureAt('a', { time: 5001 })],
       });
       const ask = (key: string, time: number) => ({ urlKey: key as UrlKey, time });
@@ -307,7 +307,7 @@ export function catalogContract(
           }),
         ),
       );
-      await catalog.write({ putCaptures: captures });
+      await write(catalog, { putCaptures: captures });
       const inOrder = await all(catalog.captures({}));
       for (const key of ['a', long] as UrlKey[]) {
         const own = inOrder.filter(({ urlKey }) => urlKey === key);
@@ -333,7 +333,7 @@ export function catalogContract(
 
     behaviour('captures are found by key and range of times, at most the requested number', async (catalog) => {
       const captures = Array.from({ length: 70 }, (_, index) => captureAt('a', { time: 990 + index }));
-      await catalog.write({
+      await write(catalog, {
         putCaptures: [...captures, captureAt('ab', { time: 1000 }), captureAt('Z', { time: 1000 })],
       });
       const ask = (time: number, timeTo: number, limit?: number) => ({
@@ -358,7 +358,7 @@ export function catalogContract(
       'the nearest capture is the earlier of two equally near ones, and the last of several at one time',
       async (catalog) => {
         const captures = [10, 10, 20, 30, 30].map((time) => captureAt('k', { time }));
-        await catalog.write({
+        await write(catalog, {
           putCaptures: [...captures, captureAt('j', { time: 15 }), captureAt('k\0', { time: 15 })],
         });
         const nearest = async (time: number, side?: 'either' | 'notAfter') => {
@@ -393,7 +393,7 @@ export function catalogContract(
       async (catalog) => {
         const few = Array.from({ length: FEW_CAPTURES }, (_, index) => captureAt('few', { time: index % 7 }));
         const many = Array.from({ length: FEW_CAPTURES + 1 }, (_, index) => captureAt('many', { time: index }));
-        await catalog.write({ putCaptures: [...few, ...many, captureAt('few\0'), captureAt('fe')] });
+        await write(catalog, { putCaptures: [...few, ...many, captureAt('few\0'), captureAt('fe')] });
         const inOrder = few.toSorted((a, b) => a.time - b.time || a.place.offset - b.place.offset);
         assert.deepEqual(await catalog.capturesOf('few' as UrlKey), inOrder);
         assert.equal(await catalog.capturesOf('many' as UrlKey), undefined);
@@ -405,11 +405,11 @@ export function catalogContract(
       const key = 'asked again' as UrlKey;
       const [first, second] = [1, 2].map((time) => captureAt(key, { time }));
       assert.deepEqual(await catalog.capturesOf(key), []);
-      await catalog.write({ putCaptures: [first!] });
+      await write(catalog, { putCaptures: [first!] });
       assert.deepEqual(await catalog.capturesOf(key), [first]);
       const [meanwhile] = await Promise.all([
         catalog.capturesOf(key),
-        catalog.write({ putCaptures: [second!], removeCaptures: [first!] }),
+        write(catalog, { putCaptures: [second!], removeCaptures: [first!] }),
       ]);
       assert.ok(meanwhile?.length === 1);
       assert.deepEqual(await catalog.capturesOf(key), [second]);
@@ -423,7 +423,7 @@ export function catalogContract(
       for (const copies of [1, 7]) {
         const key = `copies ${copies}`;
         const captures = times.flatMap((time) => Array.from({ length: copies }, () => captureAt(key, { time })));
-        await catalog.write({ putCaptures: captures });
+        await write(catalog, { putCaptures: captures });
         for (let time = 0; time < 60; time++) {
           for (const side of ['either', 'notAfter'] as const) {
             const allowed = captures.filter((item) => side === 'either' || item.time <= time);
@@ -438,35 +438,33 @@ export function catalogContract(
   });
 
   describe(`${name}: blocks`, () => {
-    behaviour(
-      'blocks are found by digest with all their overflows, in the order of the digests',
-      async (catalog) => {
-        const blocks = [block(3), block(1), block(2, { references: 0, size: 2 ** 45 })];
-        const overflows = [2, 1].map((overflow) => block(1, { key: { digest: digest(1), overflow }, size: overflow }));
-        await catalog.write({ putBlocks: [...blocks, ...overflows] });
-        const [three, one, two] = blocks;
-        const [second, first] = overflows;
-        assert.deepEqual(await catalog.findBlocks([digest(1), digest(9), digest(3), digest(1)]), [
-          [one, first, second],
-          [],
-          [three],
-          [one, first, second],
-        ]);
-        assert.deepEqual(await catalog.getBlocks([second!.key, { digest: digest(3), overflow: 1 }, two!.key]), [
-          second,
-          undefined,
-          two,
-        ]);
-        assert.deepEqual(await all(catalog.blocks(2)), [one, first, second, two, three]);
-      },
-      ONE_OWNER,
-    );
+    behaviour('blocks are found by digest with all their overflows, in the order of the digests', async (catalog) => {
+      const blocks = [block(3), block(1), block(2, { size: 2 ** 45 })].map(unreferenced);
+      const overflows = [2, 1]
+        .map((overflow) => block(1, { key: { digest: digest(1), overflow }, size: overflow }))
+        .map(unreferenced);
+      await write(catalog, { putBlocks: [...blocks, ...overflows] });
+      const [three, one, two] = blocks;
+      const [second, first] = overflows;
+      assert.deepEqual(await catalog.findBlocks([digest(1), digest(9), digest(3), digest(1)]), [
+        [one, first, second],
+        [],
+        [three],
+        [one, first, second],
+      ]);
+      assert.deepEqual(await catalog.getBlocks([second!.key, { digest: digest(3), overflow: 1 }, two!.key]), [
+        second,
+        undefined,
+        two,
+      ]);
+      assert.deepEqual(await all(catalog.blocks(2)), [one, first, second, two, three]);
+    });
 
     behaviour('I7: digests that differ only in their last byte are different blocks', async (catalog) => {
       const near = (last: number) => Uint8Array.from({ length: 32 }, (_, index) => (index === 31 ? last : 7));
       const blocks = [5, 4, 6].map((last) => block(last, { key: { digest: near(last), overflow: 0 } }));
       const captures = blocks.map((item) => capture('http://a.com/', { block: item.key }));
-      await catalog.write({ putBlocks: blocks, putCaptures: captures });
+      await write(catalog, { putBlocks: blocks, putCaptures: captures });
       assert.deepEqual(await catalog.findBlocks([near(4), near(5), near(6), near(7)]), [
         [blocks[1]],
         [blocks[0]],
@@ -477,61 +475,39 @@ export function catalogContract(
       assert.deepEqual(await all(catalog.blocks(1)), [blocks[1], blocks[0], blocks[2]]);
     });
 
-    behaviour(
-      'a capture does not get another block when its block is removed and one with a similar digest is put',
-      async (catalog) => {
-        const near = (last: number) => Uint8Array.from({ length: 32 }, (_, index) => (index === 31 ? last : 7));
-        const [one, two] = [1, 2].map((last) => block(last, { key: { digest: near(last), overflow: 0 } }));
-        const first = capture('http://a.com/', { block: one!.key });
-        const second = capture('http://b.com/', { block: two!.key });
-        await catalog.write({ putBlocks: [one!], putCaptures: [first] });
-        await catalog.write({ removeBlocks: [one!.key] });
-        await catalog.write({ putBlocks: [two!], putCaptures: [second] });
-        assert.deepEqual(await all(catalog.captures({})), [first, second]);
-        assert.deepEqual(await catalog.findBlocks([near(1), near(2)]), [[], [two]]);
-        await catalog.write({ removeCaptures: [first] });
-        await catalog.write({ putCaptures: [first] });
-        assert.deepEqual(await all(catalog.captures({})), [first, second]);
-        assert.deepEqual(await all(catalog.blocks()), [two]);
-      },
-      ONE_OWNER,
-    );
+    behaviour('a capture whose block is missing does not get another block with a similar digest', async (catalog) => {
+      const near = (last: number) => Uint8Array.from({ length: 32 }, (_, index) => (index === 31 ? last : 7));
+      const [one, two] = [1, 2].map((last) => block(last, { key: { digest: near(last), overflow: 0 } }));
+      const first = capture('http://a.com/', { block: one!.key });
+      const second = capture('http://b.com/', { block: two!.key });
+      await write(catalog, { putCaptures: [first] });
+      await write(catalog, { putBlocks: [two!], putCaptures: [second] });
+      assert.deepEqual(await all(catalog.captures({})), [first, second]);
+      assert.deepEqual(await catalog.findBlocks([near(1), near(2)]), [[], [two]]);
+      await write(catalog, { removeCaptures: [first] });
+      await write(catalog, { putCaptures: [first] });
+      assert.deepEqual(await all(catalog.captures({})), [first, second]);
+      assert.deepEqual(await all(catalog.blocks()), [two]);
+    });
 
-    behaviour(
-      'a later block with the same key replaces a block',
-      async (catalog) => {
-        await catalog.write({ putBlocks: [block(1)] });
-        const moved = block(1, { holder: { segment: 9, offset: 8, length: 7 }, references: 5 });
-        await catalog.write({ putBlocks: [block(1), moved] });
-        assert.deepEqual(await catalog.findBlocks([digest(1)]), [[moved]]);
-        await catalog.write({ removeBlocks: [moved.key, block(2).key] });
-        assert.deepEqual(await all(catalog.blocks()), []);
-      },
-      ONE_OWNER,
-    );
-
-    behaviour(
-      'one call can look up hundreds of digests',
-      async (catalog) => {
-        const blocks = Array.from({ length: 700 }, (_, index) =>
-          block(1, { key: { digest: digest(index >> 8, index & 255, 1), overflow: 0 }, size: index }),
-        );
-        await catalog.write({ putBlocks: blocks });
-        const asked = blocks.map((item) => item.key.digest).reverse();
-        assert.deepEqual(
-          await catalog.findBlocks(asked),
-          blocks.toReversed().map((item) => [item]),
-        );
-      },
-      ONE_OWNER,
-    );
+    behaviour('one call can look up hundreds of digests', async (catalog) => {
+      const blocks = Array.from({ length: 700 }, (_, index) =>
+        block(1, { key: { digest: digest(index >> 8, index & 255, 1), overflow: 0 }, size: index, references: 0 }),
+      );
+      await write(catalog, { putBlocks: blocks });
+      const asked = blocks.map((item) => item.key.digest).reverse();
+      assert.deepEqual(
+        await catalog.findBlocks(asked),
+        blocks.toReversed().map((item) => [item]),
+      );
+    });
   });
 
   describe(`${name}: aliases`, () => {
     behaviour('blocks are found by the aliases that records declared for them', async (catalog) => {
       const declared = (first: number) => Uint8Array.from({ length: 20 }, (_, index) => first + index);
       const [one, two]: BlockKey[] = [block(1).key, { digest: digest(1), overflow: 1 }];
-      await catalog.write({
+      await write(catalog, {
         putBlocks: [block(1)],
         putAliases: [
           { declared: declared(5), block: two! },
@@ -541,10 +517,10 @@ export function catalogContract(
         ],
       });
       assert.deepEqual(await catalog.findAliases([declared(6), declared(5), declared(7)]), [[one], [one, two], []]);
-      await catalog.write({ putAliases: [{ declared: declared(6), block: one! }] });
-      await catalog.write({ removeAliases: [{ declared: declared(6), block: one! }] });
+      await write(catalog, { putAliases: [{ declared: declared(6), block: one! }] });
+      await write(catalog, { removeAliases: [{ declared: declared(6), block: one! }] });
       assert.deepEqual(await catalog.findAliases([declared(6), declared(5)]), [[], [one, two]]);
-      await catalog.write({
+      await write(catalog, {
         removeAliases: [
           { declared: declared(6), block: one! },
           { declared: declared(5), block: two! },
@@ -558,9 +534,9 @@ export function catalogContract(
       async (catalog) => {
         const near = (last: number) => Uint8Array.from({ length: 32 }, (_, index) => (index === 31 ? last : 7));
         const alias = { declared: digest(9), block: { digest: near(1), overflow: 0 } };
-        await catalog.write({ putBlocks: [block(1, { key: alias.block })], putAliases: [alias] });
-        await catalog.write({ removeBlocks: [alias.block] });
-        await catalog.write({ putBlocks: [block(2, { key: { digest: near(2), overflow: 0 } })] });
+        await write(catalog, { putBlocks: [block(1, { key: alias.block })], putAliases: [alias] });
+        await write(catalog, { removeBlocks: [alias.block] });
+        await write(catalog, { putBlocks: [block(2, { key: { digest: near(2), overflow: 0 } })] });
         assert.deepEqual(await catalog.findAliases([digest(9)]), [[alias.block]]);
       },
     );
@@ -568,4 +544,8 @@ export function catalogContract(
 
   catalogNotes(name, behaviour);
   catalogBatches(name, behaviour);
+}
+
+function unreferenced(of: Block): Block {
+  return { ...of, references: 0 };
 }

@@ -5,10 +5,11 @@
 import { writeSync } from 'node:fs';
 import { openLevelCatalog } from '../../src/catalog/index.ts';
 import { numberedBatch } from './numbered-batch.ts';
+import { write } from './write-by-commit.ts';
 
 const [directory, first] = process.argv.slice(2);
 const catalog = await openLevelCatalog(directory!);
 for (let number = Number(first); ; number++) {
-  await catalog.write({ ...numberedBatch(number), durable: number % 3 !== 0 });
+  await write(catalog, { ...numberedBatch(number), durable: number % 3 !== 0 });
   writeSync(1, `${number}\n`);
 }

@@ -12,6 +12,7 @@ import { PinakesError } from '../../src/base/index.ts';
 import { type Catalog, openLevelCatalog, removeLevelCatalog } from '../../src/catalog/index.ts';
 import { all } from './catalog-fixture.ts';
 import { numberedBatch } from './numbered-batch.ts';
+import { write } from './write-by-commit.ts';
 
 async function withDirectory(act: (directory: string) => Promise<void>): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-catalog-damage-'));
@@ -24,7 +25,7 @@ async function withDirectory(act: (directory: string) => Promise<void>): Promise
 
 async function fill(directory: string, batches = 20): Promise<void> {
   const catalog = await openLevelCatalog(directory);
-  for (let number = 1; number <= batches; number++) await catalog.write(numberedBatch(number));
+  for (let number = 1; number <= batches; number++) await write(catalog, numberedBatch(number));
   await catalog.close();
 }
 
@@ -76,7 +77,7 @@ const filesOf = (directory: string, pattern: RegExp) =>
 test('an open catalog cannot be opened again or removed', () =>
   withDirectory(async (directory) => {
     const catalog = await openLevelCatalog(directory);
-    await catalog.write(numberedBatch(1));
+    await write(catalog, numberedBatch(1));
     await assert.rejects(openLevelCatalog(directory), fails('CATALOG_LOCKED', directory));
     await assert.rejects(removeLevelCatalog(directory), fails('CATALOG_LOCKED', directory));
     await askEverything(catalog);
@@ -206,7 +207,7 @@ test('an unreadable row is reported as damage, with its place', () =>
     // Reading captures needs no row of blocks. Changing them does.
     const catalog = await openLevelCatalog(directory);
     const removeCaptures = await all(catalog.captures({}));
-    await assert.rejects(catalog.write({ removeCaptures }), fails('CATALOG_DAMAGED', directory));
+    await assert.rejects(write(catalog, { removeCaptures }), fails('CATALOG_DAMAGED', directory));
     await catalog.close();
   }));
 

@@ -31,17 +31,6 @@ test('what was dealt before is not dealt again', async (t) => {
   await second.close();
 });
 
-test('numbers go on after those of segments and collections that were written without being listed', async (t) => {
-  const directory = directoryOf(t);
-  const catalog = await openLevelCatalog(directory);
-  const row = { ...segment('a'), state: 'open', bytes: 0, records: 0, deadBytes: 0 } as const;
-  await catalog.write({ putSegments: [{ ...row, number: 7 }], putNotes: { 'collection:old': '4' } });
-  const listed = await catalog.listSegment(segment('b'));
-  assert.deepEqual([listed?.number, listed?.sequence], [8, 8]);
-  assert.equal(await catalog.collectionNumber('new'), 5);
-  await catalog.close();
-});
-
 test('a lease ends with the process that has the catalog open, and its epoch is not given again', async (t) => {
   const directory = directoryOf(t);
   const first = await openLevelCatalog(directory, { clock: () => 1000 });

@@ -6,11 +6,11 @@ import type {
   Block,
   BlockKey,
   Capture,
+  Catalog,
   CommitOutcome,
   Lease,
   NewBlock,
   Segment,
-  SharedCatalog,
 } from '../../src/catalog/index.ts';
 import { all, capture } from './catalog-fixture.ts';
 
@@ -24,14 +24,14 @@ function key(content: string): BlockKey {
   return { digest: new Uint8Array(createHash('sha256').update(content).digest()), overflow: 0 };
 }
 
-async function newWriter(catalog: SharedCatalog, index: number): Promise<Writer> {
+async function newWriter(catalog: Catalog, index: number): Promise<Writer> {
   const lease = (await catalog.takeLease(`writer ${index}`, 'test'))!;
   const segment = (await catalog.listSegment({ volume: 'main', name: `s${index}`, collection: 1 }, lease))!;
   return { lease, segment };
 }
 
 /** Commits these contents with a capture each, and returns those that another writer had stored. */
-async function store(catalog: SharedCatalog, { lease, segment }: Writer, contents: readonly string[]) {
+async function store(catalog: Catalog, { lease, segment }: Writer, contents: readonly string[]) {
   const lost = new Set<string>();
   let { bytes } = segment;
   for (let at = 0; at < contents.length; at += GROUP_CONTENTS) {
@@ -64,8 +64,8 @@ async function store(catalog: SharedCatalog, { lease, segment }: Writer, content
 }
 
 /** Registers the tests. `open` opens a new, empty catalog. */
-export function manyWriters(name: string, open: () => Promise<SharedCatalog>): void {
-  const behaviour = (sentence: string, act: (catalog: SharedCatalog) => Promise<void>) =>
+export function manyWriters(name: string, open: () => Promise<Catalog>): void {
+  const behaviour = (sentence: string, act: (catalog: Catalog) => Promise<void>) =>
     test(sentence, async () => {
       const catalog = await open();
       try {

@@ -1,11 +1,12 @@
 /** A batch with its number in every row, so that its remains after a crash can be recognised. */
 import { createHash } from 'node:crypto';
-import type { Block, Capture, CatalogBatch } from '../../src/catalog/index.ts';
+import type { Block, Capture } from '../../src/catalog/index.ts';
 import { urlKey } from '../../src/url/index.ts';
+import type { Changes } from './write-by-commit.ts';
 
 export const CAPTURES_PER_BATCH = 40;
 
-export function numberedBatch(number: number): CatalogBatch {
+export function numberedBatch(number: number): Changes {
   const putCaptures: Capture[] = [];
   const putBlocks: Block[] = [];
   for (let index = 0; index < CAPTURES_PER_BATCH; index++) {

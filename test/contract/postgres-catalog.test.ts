@@ -1,10 +1,10 @@
 import { after, before, describe } from 'node:test';
 import { openPostgresCatalog } from '../../src/catalog/index.ts';
 import { catalogContract } from './catalog.ts';
+import type { CatalogUnderTest } from './catalog-fixture.ts';
+import { catalogModel } from './catalog-model.ts';
 import { manyWriters } from './many-writers.ts';
 import { noPostgres, PostgresServer } from './postgres-server.ts';
-import { sharedCatalogModel } from './shared-catalog-model.ts';
-import { withWrite } from './write-by-commit.ts';
 
 describe('a catalog on PostgreSQL', { skip: noPostgres }, () => {
   let server: PostgresServer;
@@ -14,19 +14,11 @@ describe('a catalog on PostgreSQL', { skip: noPostgres }, () => {
   });
   after(() => server.dispose());
 
-  catalogContract(
-    'PostgresCatalog',
-    async () => {
-      const schema = `catalog ${++schemas}`;
-      return {
-        open: async () => withWrite(await openPostgresCatalog({ url: server.url, schema })),
-        dispose: async () => {},
-      };
-    },
-    { hasOneOwner: false },
-  );
-
-  const open = () => openPostgresCatalog({ url: server.url, schema: `model ${++schemas}` });
-  sharedCatalogModel('PostgresCatalog', open);
-  manyWriters('PostgresCatalog', open);
+  const make = async (): Promise<CatalogUnderTest> => {
+    const schema = `catalog ${++schemas}`;
+    return { open: () => openPostgresCatalog({ url: server.url, schema }), dispose: async () => {} };
+  };
+  catalogContract('PostgresCatalog', make);
+  catalogModel('PostgresCatalog', make, { endsLeases: false });
+  manyWriters('PostgresCatalog', async () => (await make()).open());
 });

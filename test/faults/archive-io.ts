@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Archive, createArchive, type DeleteReport, VolumeSet } from '../../src/archive/index.ts';
 import { PinakesError, seededRandom } from '../../src/base/index.ts';
-import { SharedMemoryCatalog } from '../../src/catalog/index.ts';
+import { MemoryCatalog } from '../../src/catalog/index.ts';
 import { CHANGES, type Effect, FaultyVolume, openMemoryVolume } from '../../src/volume/index.ts';
 import { response, revisitOf, warcinfo, writeForeign } from '../archive/foreign-file.ts';
 import { openWithParts } from '../archive/opened-parts.ts';
@@ -169,7 +169,7 @@ async function failChange(
 ): Promise<boolean> {
   const random = seededRandom(nth);
   const inner = openMemoryVolume('main');
-  const catalog = new SharedMemoryCatalog({ clock: () => 0 });
+  const catalog = new MemoryCatalog({ clock: () => 0 });
   const open = (volume: FaultyVolume, options: TrialOptions) =>
     openWithParts(directory, trialOptions({ volumes: VolumeSet.of([{ setting: SETTING, volume }]), ...options }));
   const faulty = new FaultyVolume(inner, random, [{ nth, on: CHANGES, effect }]);
@@ -182,7 +182,7 @@ async function failChange(
   if (effect === 'power-loss') await faulty.crash();
   else await compare(archive, outcome);
   await archive.close();
-  const reopened = async (kept: SharedMemoryCatalog) => {
+  const reopened = async (kept: MemoryCatalog) => {
     const again = await open(new FaultyVolume(inner, random), { catalog: kept, seed: nth + 1000 });
     await compare(again, outcome);
     assert.deepEqual(await audit(again), []);
@@ -194,7 +194,7 @@ async function failChange(
   if ((nth + EFFECTS.indexOf(effect)) % 2 === 0) {
     await next.close();
     // As if the disk with the catalog was lost.
-    await (await reopened(new SharedMemoryCatalog({ clock: () => 0 }))).close();
+    await (await reopened(new MemoryCatalog({ clock: () => 0 }))).close();
     return hasFired;
   }
   const before = await answers(next);

@@ -10,11 +10,10 @@ import { type Archive, createArchive, openArchive } from '../../src/archive/inde
 import { PinakesError } from '../../src/base/index.ts';
 import {
   type Catalog,
-  type CatalogBatch,
   type CommitGroup,
   type CommitOutcome,
+  MemoryCatalog,
   openLevelCatalog,
-  SharedMemoryCatalog,
 } from '../../src/catalog/index.ts';
 import { catalogOf, volumeOf } from '../archive/opened-parts.ts';
 import {
@@ -48,13 +47,8 @@ async function readAll(archive: Archive): Promise<string[]> {
 }
 
 /** A catalog that writes a change and then reports a failure. */
-class DoubtfulCatalog extends SharedMemoryCatalog {
+class DoubtfulCatalog extends MemoryCatalog {
   isFailing = false;
-
-  override async write(batch: CatalogBatch): Promise<void> {
-    await super.write(batch);
-    this.#fail();
-  }
 
   override async commit(group: CommitGroup): Promise<CommitOutcome> {
     const outcome = await super.commit(group);
@@ -115,7 +109,7 @@ function blockLog(catalogDirectory: string): Promise<void> {
 test('Stores succeed while the log of the catalog cannot be made durable, and the next flush tries again', async (t) => {
   const archive = await makeArchive(t);
   const catalog = catalogOf(archive);
-  while (catalog.batches! % BATCHES_PER_SYNC !== BATCHES_PER_SYNC - 1) await catalog.write({});
+  while (catalog.batches! % BATCHES_PER_SYNC !== BATCHES_PER_SYNC - 1) await catalog.commit({});
   await blockLog(join(archive.directory, 'catalog'));
   await store(archive, 'one');
   await store(archive, 'two');
@@ -133,7 +127,7 @@ async function breakCatalog(catalog: Catalog, directory: string): Promise<void> 
   await rm(directory, { recursive: true });
   const large = { putNotes: { large: 'x'.repeat(6_000_000) } };
   await assert.rejects(async () => {
-    for (let count = 0; count < 10; count++) await catalog.write(large);
+    for (let count = 0; count < 10; count++) await catalog.commit(large);
   });
 }
 
@@ -142,7 +136,7 @@ test('A catalog whose log could not be written refuses changes until it is opene
   const catalog = await openLevelCatalog(directory);
   assert.equal(catalog.refusal, undefined);
   await breakCatalog(catalog, directory);
-  await assert.rejects(catalog.write({ putNotes: { small: 'x' } }), fails('CATALOG_STOPPED'));
+  await assert.rejects(catalog.commit({ putNotes: { small: 'x' } }), fails('CATALOG_STOPPED'));
   assert.ok(fails('CATALOG_STOPPED')(catalog.refusal));
   await catalog.close();
 });

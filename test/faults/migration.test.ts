@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Archive, VolumeSet } from '../../src/archive/index.ts';
 import { PinakesError, seededRandom } from '../../src/base/index.ts';
-import { type Catalog, type SharedCatalog, SharedMemoryCatalog } from '../../src/catalog/index.ts';
+import { type Catalog, MemoryCatalog } from '../../src/catalog/index.ts';
 import {
   CHANGES,
   type Effect,
@@ -34,11 +34,7 @@ function volumesOn(disks: Disks): Volumes {
   return { main: openMemoryVolume('main', disks.main), second: openMemoryVolume('second', disks.second) };
 }
 
-async function openOn(
-  directory: string,
-  { main, second }: Volumes,
-  catalog: SharedCatalog & Catalog,
-): Promise<Archive> {
+async function openOn(directory: string, { main, second }: Volumes, catalog: Catalog): Promise<Archive> {
   const setting = (name: string) => ({ name, kind: 'directory', path: name, writable: true }) as const;
   const volumes = VolumeSet.of([
     { setting: setting('main'), volume: main },
@@ -48,7 +44,7 @@ async function openOn(
 }
 
 /** Two disks, with the pages on the first. One page is deleted. */
-async function fill(directory: string, catalog: SharedCatalog & Catalog): Promise<Disks> {
+async function fill(directory: string, catalog: Catalog): Promise<Disks> {
   const disks = { main: new MemoryDisk(), second: new MemoryDisk() };
   const archive = await openOn(directory, volumesOn(disks), catalog);
   await archive.add([join(directory, '../pages.warc.gz')], { volume: 'main', workers: 0 });
@@ -74,7 +70,7 @@ for (const side of ['main', 'second'] as const) {
       let fired = 0;
       for (let nth = 1; ; nth++) {
         const directory = join(root, `archive-${nth}`);
-        const catalog = new SharedMemoryCatalog({ clock: () => 0 });
+        const catalog = new MemoryCatalog({ clock: () => 0 });
         const disks = await fill(directory, catalog);
         const volumes = volumesOn(disks);
         const on = effect === 'disk-full' ? CHANGES : OPERATIONS;
@@ -90,7 +86,7 @@ for (const side of ['main', 'second'] as const) {
         if (effect === 'power-loss') await faulty.crash();
         const context = `seed ${SEED}, operation ${nth}: ${JSON.stringify(faulty.fired[0])}`;
         // In every second round, the catalog is lost as well.
-        const kept = nth % 2 === 0 ? catalog : new SharedMemoryCatalog({ clock: () => 0 });
+        const kept = nth % 2 === 0 ? catalog : new MemoryCatalog({ clock: () => 0 });
         const healed = await openOn(directory, volumesOn(disks), kept);
         await assertWhole(healed, context);
         await healed.migrate('main', 'second');

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { createArchive, VolumeSet } from '../../src/archive/index.ts';
 import { seededRandom } from '../../src/base/index.ts';
-import { SharedMemoryCatalog } from '../../src/catalog/index.ts';
+import { MemoryCatalog } from '../../src/catalog/index.ts';
 import { CHANGES, FaultyVolume, openMemoryVolume } from '../../src/volume/index.ts';
 import { openWithParts } from '../archive/opened-parts.ts';
 import { audit, contentOf, temporaryDirectory, trialOptions } from '../archive/trial-archive.ts';
@@ -43,7 +43,7 @@ test('I1 Referent before reference: no revisit is durable before the odd record 
     for (let nth = 1, isOver = false; !isOver; nth++) {
       const home = join(directory, `${seed}-${nth}`);
       await createArchive(home);
-      const [inner, catalog] = [openMemoryVolume('main'), new SharedMemoryCatalog({ clock: () => 0 })];
+      const [inner, catalog] = [openMemoryVolume('main'), new MemoryCatalog({ clock: () => 0 })];
       const open = (volume: FaultyVolume) =>
         openWithParts(home, trialOptions({ catalog, volumes: VolumeSet.of([{ setting: SETTING, volume }]) }));
       const faulty = new FaultyVolume(inner, seededRandom(seed), [{ nth, on: CHANGES, effect: 'power-loss' }]);

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createArchive, VolumeSet } from '../../src/archive/index.ts';
 import { seededRandom } from '../../src/base/index.ts';
-import { SharedMemoryCatalog } from '../../src/catalog/index.ts';
+import { MemoryCatalog } from '../../src/catalog/index.ts';
 import { FaultyVolume, openMemoryVolume } from '../../src/volume/index.ts';
 import { openWithParts } from '../archive/opened-parts.ts';
 import {
@@ -26,7 +26,7 @@ test('stores are acknowledged once when the segment that they filled cannot be s
   const directory = await temporaryDirectory(t);
   await createArchive(directory, { policies: { segmentBytesMax: 3000 } });
   const inner = openMemoryVolume('main');
-  const catalog = new SharedMemoryCatalog({ clock: () => 0 });
+  const catalog = new MemoryCatalog({ clock: () => 0 });
   const open = (volume: FaultyVolume) =>
     openWithParts(directory, trialOptions({ catalog, volumes: VolumeSet.of([{ setting: SETTING, volume }]) }));
   const faulty = new FaultyVolume(inner, seededRandom(1), [{ nth: 1, on: ['seal'], effect: 'io-error' }]);

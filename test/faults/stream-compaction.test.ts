@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { type Archive, createArchive, openArchive, type StreamOrder, VolumeSet } from '../../src/archive/index.ts';
 import { PinakesError, seededRandom } from '../../src/base/index.ts';
-import { SharedMemoryCatalog } from '../../src/catalog/index.ts';
+import { MemoryCatalog } from '../../src/catalog/index.ts';
 import { CHANGES, type Effect, FaultyVolume, openMemoryVolume } from '../../src/volume/index.ts';
 import { contentOf, NOON, page, trialOptions } from '../archive/trial-archive.ts';
 
@@ -60,7 +60,7 @@ async function begin(archive: Archive, order: StreamOrder): Promise<Half> {
 async function interrupted(directory: string, effect: Effect, nth: number): Promise<boolean> {
   const random = seededRandom(nth);
   const inner = openMemoryVolume('main');
-  const catalog = new SharedMemoryCatalog({ clock: () => 0 });
+  const catalog = new MemoryCatalog({ clock: () => 0 });
   // One clock for all three processes, so that time does not go back and no segment name occurs twice.
   let now = NOON;
   const clock = () => (now += 1000);

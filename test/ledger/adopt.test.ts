@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { SharedMemoryCatalog } from '../../src/catalog/index.ts';
+import { MemoryCatalog } from '../../src/catalog/index.ts';
 import { adoptAll, collectLeftovers, rebuildCatalog } from '../../src/ledger/index.ts';
 import { judgeCatalog, judgeRebuilt } from '../simulation/judge.ts';
 import { healingOf } from '../simulation/ledger-healer.ts';
@@ -11,7 +11,7 @@ import { SmallArchive } from './small-archive.ts';
 const c = (id: string, content = 'x') => ({ id, content });
 
 /** Makes a catalog again from the volume of an archive. */
-async function rebuilt(archive: SmallArchive, catalog = new SharedMemoryCatalog({ clock: () => archive.now })) {
+async function rebuilt(archive: SmallArchive, catalog = new MemoryCatalog({ clock: () => archive.now })) {
   const machine = archive.machine('R', catalog);
   const options = { ...healingOf(machine, archive.kind), stores: storesOf(machine, archive.kind) };
   assert.ok(await rebuildCatalog(options, 'R'));
@@ -30,7 +30,7 @@ for (const kind of ['bucket', 'disk'] as const)
       archive.book.deleted.add('a').add('b');
       const catalog = await rebuilt(archive);
       assert.deepEqual(await judgeCatalog(catalog, await archive.objects(), archive.book), []);
-      const segmentsOf = async (of: SharedMemoryCatalog) =>
+      const segmentsOf = async (of: MemoryCatalog) =>
         (await of.segments()).map(({ name, sequence }) => [name, sequence]).sort();
       // The segment of the deletions was open.
       const before = (await segmentsOf(archive.catalog)).filter(([name]) => !String(name).startsWith('_'));

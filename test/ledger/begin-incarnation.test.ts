@@ -1,7 +1,7 @@
 /** The incarnation of an embedded catalog that was made again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { firstSequenceOf, SharedMemoryCatalog } from '../../src/catalog/index.ts';
+import { firstSequenceOf, MemoryCatalog } from '../../src/catalog/index.ts';
 import { beginIncarnation, endBegunIncarnation, listName, parseList } from '../../src/ledger/index.ts';
 import { storesOf } from '../simulation/ledger-machine.ts';
 import { VOLUME } from '../simulation/world.ts';
@@ -20,7 +20,7 @@ test('R2 an incarnation is above all that left anything in the volumes, and list
   const row = await catalog.listSegment({ volume: VOLUME, name: 'sim/next.warc.gz', collection: 1 });
   assert.ok(row!.sequence! >= firstSequenceOf(2));
 
-  const lost = new SharedMemoryCatalog({ clock: () => archive.now });
+  const lost = new MemoryCatalog({ clock: () => archive.now });
   assert.equal(await beginIncarnation({ catalog: lost, stores }, 'R'), 3, 'the volume has the list of the second');
 });
 

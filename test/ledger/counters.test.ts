@@ -3,7 +3,7 @@ import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openArchive } from '../../src/archive/index.ts';
-import type { SharedCatalog } from '../../src/catalog/index.ts';
+import type { Catalog } from '../../src/catalog/index.ts';
 import { countersOf, LEASE_LIFE_MS, type LedgerCounts } from '../../src/ledger/index.ts';
 import { contentOf, makeArchive, page, trialOptions } from '../archive/trial-archive.ts';
 import { storeGroups } from '../simulation/ledger-writer.ts';
@@ -12,12 +12,12 @@ import { SmallArchive } from './small-archive.ts';
 const c = (id: string, content = 'x') => ({ id, content });
 
 /** The counters that are not 0. */
-function counted(catalog: SharedCatalog): Partial<LedgerCounts> {
+function counted(catalog: Catalog): Partial<LedgerCounts> {
   return Object.fromEntries(Object.entries(countersOf(catalog).counts).filter(([, count]) => count > 0));
 }
 
 /** A handle on the catalog whose look-ups of contents are answered by `findBlocks`. */
-function withLookUp(catalog: SharedCatalog, findBlocks: SharedCatalog['findBlocks']): SharedCatalog {
+function withLookUp(catalog: Catalog, findBlocks: Catalog['findBlocks']): Catalog {
   return new Proxy(catalog, {
     get(target, name) {
       if (name === 'findBlocks') return findBlocks;
@@ -27,7 +27,7 @@ function withLookUp(catalog: SharedCatalog, findBlocks: SharedCatalog['findBlock
   });
 }
 
-async function store(archive: SmallArchive, name: string, catalog: SharedCatalog, id: string): Promise<void> {
+async function store(archive: SmallArchive, name: string, catalog: Catalog, id: string): Promise<void> {
   await storeGroups(archive.machine(name, catalog), await archive.writer(name, catalog), [[c(id)]]);
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { PinakesError, toHex } from '../../src/base/index.ts';
-import type { Capture, CommitGroup, SharedCatalog } from '../../src/catalog/index.ts';
+import type { Capture, Catalog, CommitGroup } from '../../src/catalog/index.ts';
 import {
   addressOfContent,
   chooseReference,
@@ -26,7 +26,7 @@ async function deletionsIn({ catalog, store }: SmallArchive): Promise<Deletion[]
 }
 
 /** A catalog with another `commit` for the groups that delete. */
-function withCommit(catalog: SharedCatalog, commit: (group: CommitGroup) => ReturnType<SharedCatalog['commit']>) {
+function withCommit(catalog: Catalog, commit: (group: CommitGroup) => ReturnType<Catalog['commit']>) {
   return new Proxy(catalog, {
     get(target, name) {
       if (name === 'commit')

@@ -1,7 +1,7 @@
 /** How the owner of an embedded catalog heals: it enters what the catalog lacks, and cuts off only torn bytes. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type Segment, SharedMemoryCatalog } from '../../src/catalog/index.ts';
+import { MemoryCatalog, type Segment } from '../../src/catalog/index.ts';
 import { type BesideRecords, type HealedSegment, type HealingOptions, healSegment } from '../../src/ledger/index.ts';
 import { healingOf } from '../simulation/ledger-healer.ts';
 import { VOLUME } from '../simulation/world.ts';
@@ -12,7 +12,7 @@ const c = (id: string, content = 'x') => ({ id, content });
 /** An archive on one disk whose catalog was lost. The next owner finds its segments by their names. */
 class Reopened {
   readonly archive = new SmallArchive('disk');
-  readonly catalog = new SharedMemoryCatalog({ clock: () => this.archive.now });
+  readonly catalog = new MemoryCatalog({ clock: () => this.archive.now });
 
   async heal(name: string, options: Partial<HealingOptions> = {}, beside: BesideRecords = {}): Promise<HealedSegment> {
     const row = await this.catalog.listSegment({ volume: VOLUME, name, collection: 1 });

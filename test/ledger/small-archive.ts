@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { type EpochMs, seededIds, seededRandom } from '../../src/base/index.ts';
-import { type Capture, type SharedCatalog, SharedMemoryCatalog } from '../../src/catalog/index.ts';
+import { type Capture, type Catalog, MemoryCatalog } from '../../src/catalog/index.ts';
 import { Deleter, type SegmentStore, type SegmentWriter } from '../../src/ledger/index.ts';
 import type { UrlKey } from '../../src/url/index.ts';
 import { type MemoryBucket, MemoryDisk, MemoryPartVolume, openMemoryVolume } from '../../src/volume/index.ts';
@@ -18,7 +18,7 @@ import { VOLUME } from '../simulation/world.ts';
 
 export class SmallArchive {
   now: EpochMs = Date.UTC(2026, 0, 2);
-  readonly catalog: SharedMemoryCatalog = new SharedMemoryCatalog({ clock: () => this.now });
+  readonly catalog: MemoryCatalog = new MemoryCatalog({ clock: () => this.now });
   readonly kind: VolumeKind;
   readonly book = new Book();
   readonly bucket: MemoryBucket = new Map();
@@ -30,7 +30,7 @@ export class SmallArchive {
   }
 
   /** A process of this name. With a catalog of its own, it sees what that one answers. */
-  machine(name: string, catalog: SharedCatalog = this.catalog): Machine {
+  machine(name: string, catalog: Catalog = this.catalog): Machine {
     const machine: Partial<Machine> = {
       name,
       catalog,
@@ -50,7 +50,7 @@ export class SmallArchive {
     return storesOf(this.machine('store'), this.kind).get(VOLUME);
   }
 
-  async writer(name: string, catalog?: SharedCatalog): Promise<SegmentWriter> {
+  async writer(name: string, catalog?: Catalog): Promise<SegmentWriter> {
     const machine = this.machine(name, catalog);
     const held = await leaseOf(machine);
     assert.ok(held, `the lease ${name} is free`);
@@ -67,11 +67,11 @@ export class SmallArchive {
     return open!.segment.name;
   }
 
-  async deleter(name: string, catalog?: SharedCatalog): Promise<Deleter> {
+  async deleter(name: string, catalog?: Catalog): Promise<Deleter> {
     return this.deleterOf(await this.writer(name, catalog), catalog);
   }
 
-  deleterOf(writer: SegmentWriter, catalog: SharedCatalog = this.catalog): Deleter {
+  deleterOf(writer: SegmentWriter, catalog: Catalog = this.catalog): Deleter {
     return new Deleter({
       catalog,
       writer,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type Block, type SavedCatalog, SharedMemoryCatalog, type Totals } from '../../src/catalog/index.ts';
+import { type Block, MemoryCatalog, type SavedCatalog, type Totals } from '../../src/catalog/index.ts';
 import { MemoryPartVolume } from '../../src/volume/index.ts';
 import { objectsOf } from './found-record.ts';
 import { harnessDeleter, harnessWriter } from './harness-writer.ts';
@@ -181,7 +181,7 @@ suite('The judge', () => {
 
   test('finds wrong counts (I12)', async () => {
     const world = await soundWorld();
-    class Miscounting extends SharedMemoryCatalog {
+    class Miscounting extends MemoryCatalog {
       override async *blocks(): AsyncGenerator<Block[]> {
         for await (const page of super.blocks())
           yield page.map((block) => ({ ...block, references: block.references - 1 }));
@@ -239,7 +239,7 @@ suite('The judge', () => {
 
   test('finds a rebuilt catalog that answers otherwise', async () => {
     const world = await soundWorld();
-    const rebuilt = new SharedMemoryCatalog({ clock: () => 0, state: world.catalog.save() });
+    const rebuilt = new MemoryCatalog({ clock: () => 0, state: world.catalog.save() });
     change(world, (contents) => void contents.captures.delete(rowOf(contents, 'p2')));
     const breaches = await judgeRebuilt(world.catalog, rebuilt, world.book);
     assert.match(breaches.find((line) => line.startsWith('R2 only'))!, /capture http:\/\/example\.org\/p2/);

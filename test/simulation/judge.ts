@@ -6,7 +6,7 @@
  * the reader of WARC files.
  */
 import { toHex } from '../../src/base/index.ts';
-import type { Block, BlockKey, Capture, Segment, SharedCatalogView } from '../../src/catalog/index.ts';
+import type { Block, BlockKey, Capture, CatalogView, Segment } from '../../src/catalog/index.ts';
 import { pendingSwaps } from '../../src/ledger/index.ts';
 import { type Book, digestOfContent, idOf } from './book.ts';
 import { bytesOfSegment, type FoundRecord, type Objects, recordsOf } from './found-record.ts';
@@ -20,7 +20,7 @@ type Rows = {
   readonly records: ReadonlyMap<number, ReadonlyMap<number, FoundRecord> | undefined>;
 };
 
-export async function judgeCatalog(catalog: SharedCatalogView, objects: Objects, book: Book): Promise<string[]> {
+export async function judgeCatalog(catalog: CatalogView, objects: Objects, book: Book): Promise<string[]> {
   const rows = await rowsOf(catalog, objects);
   return [
     ...judgePlaces(rows, book),
@@ -31,7 +31,7 @@ export async function judgeCatalog(catalog: SharedCatalogView, objects: Objects,
   ];
 }
 
-async function rowsOf(catalog: SharedCatalogView, objects: Objects): Promise<Rows> {
+async function rowsOf(catalog: CatalogView, objects: Objects): Promise<Rows> {
   const captures: Capture[] = [];
   for await (const page of catalog.captures({})) captures.push(...page);
   const blocks = new Map<string, Block>();
@@ -111,7 +111,7 @@ function judgePromises({ captures }: Rows, book: Book): string[] {
 }
 
 /** I12: references are counted exactly. Every record is known: as a capture, as dead, or as something else than one. */
-async function judgeCounts(catalog: SharedCatalogView, rows: Rows): Promise<string[]> {
+async function judgeCounts(catalog: CatalogView, rows: Rows): Promise<string[]> {
   const { captures, blocks, segments, records } = rows;
   const broken: string[] = [];
   const references = new Map<string, number>();
@@ -156,7 +156,7 @@ async function judgeCounts(catalog: SharedCatalogView, rows: Rows): Promise<stri
 }
 
 /** I6: no capture has a content that was taken down. */
-async function judgeBars(catalog: SharedCatalogView, { captures }: Rows, book: Book): Promise<string[]> {
+async function judgeBars(catalog: CatalogView, { captures }: Rows, book: Book): Promise<string[]> {
   if (book.barred.size === 0) return [];
   const broken: string[] = [];
   const bars = new Set((await catalog.bars()).map((bar) => (bar.kind === 'content' ? toHex(bar.digest) : bar.urlKey)));
@@ -174,7 +174,7 @@ async function judgeBars(catalog: SharedCatalogView, { captures }: Rows, book: B
  * After compaction and collection: no bytes of what was deleted or barred in any object, no content twice, and no
  * object under a name of the archive's own that nothing speaks of.
  */
-export async function judgeObjects(catalog: SharedCatalogView, objects: Objects, book: Book): Promise<string[]> {
+export async function judgeObjects(catalog: CatalogView, objects: Objects, book: Book): Promise<string[]> {
   const { captures, segments } = await rowsOf(catalog, objects);
   const broken: string[] = [];
   const barred = new Set([...book.barred].map(digestOfContent));
@@ -239,7 +239,7 @@ export function judgeDeliveries(book: Book): string[] {
  * What a catalog says, in lines that do not depend on its numbers, on which record of several holds a content, or on
  * which of two records of a capture that was stored twice is its record (R5, R6).
  */
-export async function describeCatalog(catalog: SharedCatalogView): Promise<string[]> {
+export async function describeCatalog(catalog: CatalogView): Promise<string[]> {
   const lines: string[] = [];
   for await (const page of catalog.captures({}))
     for (const { url, time, status, mime, block, hash } of page)
@@ -258,7 +258,7 @@ export async function describeCatalog(catalog: SharedCatalogView): Promise<strin
  * refused may be entered when the content that it refers to is still there; and those of a content that is being taken
  * down.
  */
-export async function judgeRebuilt(old: SharedCatalogView, rebuilt: SharedCatalogView, book?: Book): Promise<string[]> {
+export async function judgeRebuilt(old: CatalogView, rebuilt: CatalogView, book?: Book): Promise<string[]> {
   const before = await describeCatalog(old);
   const after = await describeCatalog(rebuilt);
   const missing = before.filter((line) => !after.includes(line));

@@ -2,7 +2,7 @@
  * Streams the records of a snapshot, with a cursor that is a root place (R4, I8), while segments are sealed, replaced
  * and removed. Every step begins with nothing but the snapshot and the cursor, as after a restart.
  */
-import type { Segment, SharedCatalogView } from '../../src/catalog/index.ts';
+import type { CatalogView, Segment } from '../../src/catalog/index.ts';
 import {
   boundsOfRows,
   compareRoots,
@@ -77,7 +77,7 @@ async function deliver(machine: Machine, volume: VolumeKind): Promise<void> {
 }
 
 /** The captures whose records are in the snapshot, at the instant of the snapshot. */
-async function capturesIn(view: SharedCatalogView, bounds: SnapshotBounds): Promise<string[]> {
+async function capturesIn(view: CatalogView, bounds: SnapshotBounds): Promise<string[]> {
   const places = await RootPlaces.load(view);
   const found: string[] = [];
   for await (const page of view.captures({}))
@@ -153,7 +153,7 @@ async function isThere({ catalog }: Machine, { number }: Segment): Promise<boole
 
 async function viewed<Answer>(
   catalog: Machine['catalog'],
-  ask: (view: SharedCatalogView) => Promise<Answer>,
+  ask: (view: CatalogView) => Promise<Answer>,
 ): Promise<Answer> {
   await using view = await catalog.view();
   return await ask(view);

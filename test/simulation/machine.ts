@@ -3,7 +3,7 @@
  * real code gets nothing else.
  */
 import type { Clock, IdSource } from '../../src/base/index.ts';
-import type { SharedCatalog } from '../../src/catalog/index.ts';
+import type { Catalog } from '../../src/catalog/index.ts';
 import type { PartVolume, Volume } from '../../src/volume/index.ts';
 import type { Book } from './book.ts';
 import { type Process, Scheduler } from './scheduler.ts';
@@ -16,7 +16,7 @@ export type Machine = {
   readonly name: string;
   readonly world: World;
   readonly process: Process;
-  readonly catalog: SharedCatalog;
+  readonly catalog: Catalog;
   /** A bucket, or a disk: an archive uses one of the two. */
   readonly bucket: PartVolume;
   readonly disk: Volume;

@@ -8,7 +8,8 @@ export type Edit = { readonly file: string; readonly from: string; readonly to: 
 export type Mutation = { readonly rule: string; readonly says: string; readonly edits: readonly Edit[] };
 
 const LEDGER = 'src/ledger/';
-const SHARED = 'src/catalog/shared-memory-catalog.ts';
+const CATALOG = 'src/catalog/memory-catalog.ts';
+const CATALOG_CHANGE = 'src/catalog/memory-change.ts';
 const COLLECT = `${LEDGER}recovery/collect.ts`;
 const ADOPT = `${LEDGER}recovery/adopt.ts`;
 const ADOPT_RECORDS = `${LEDGER}recovery/adopt-records.ts`;
@@ -20,7 +21,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   epoch: {
     rule: 'P1',
     says: 'who takes a lease over gets the same epoch, so the former holder is not kept away',
-    edits: [{ file: SHARED, from: '(held?.epoch ?? 0) + 1', to: 'held?.epoch ?? 1' }],
+    edits: [{ file: CATALOG, from: '(held?.epoch ?? 0) + 1', to: 'held?.epoch ?? 1' }],
   },
   owner: {
     rule: 'P1',
@@ -34,7 +35,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     says: 'others see a segment in the catalog from its first commit on',
     edits: [
       {
-        file: 'src/catalog/memory-catalog.ts',
+        file: 'src/catalog/memory-view.ts',
         from: '[...this.contents.segments.values()].sort(',
         to: '[...this.contents.segments.values()].filter(({ bytes }) => bytes > 0).sort(',
       },
@@ -45,7 +46,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     says: 'a segment is listed although the lease has ended',
     edits: [
       {
-        file: SHARED,
+        file: CATALOG,
         from: 'if (lease && !this.#isLiving(lease)) return undefined;\n    const { segments',
         to: 'const { segments',
       },
@@ -55,7 +56,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     rule: 'C1',
     says: 'a commit does not check the lease',
     edits: [
-      { file: SHARED, from: "if (lease && !this.#isLiving(lease)) return { kind: 'fenced', why: 'lease' };", to: '' },
+      { file: CATALOG, from: "if (lease && !this.#isLiving(lease)) return { kind: 'fenced', why: 'lease' };", to: '' },
     ],
   },
   unknown: {
@@ -195,11 +196,11 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     says: 'the swap enters captures that are not where the plan saw them any more',
     edits: [
       {
-        file: SHARED,
+        file: CATALOG_CHANGE,
         from: '    if (now) {\n      captures.delete',
         to: '    if (now || true) {\n      captures.delete',
       },
-      { file: SHARED, from: 'this.#touch(now.block);', to: 'this.#touch(now?.block);' },
+      { file: CATALOG_CHANGE, from: 'this.#touch(now.block);', to: 'this.#touch(now?.block);' },
     ],
   },
   'removal-checks': {
@@ -228,7 +229,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'lease-life': {
     rule: 'R2',
     says: 'a lease does not belong to a life of the catalog',
-    edits: [{ file: SHARED, from: 'return incarnation === this.contents.incarnation && held', to: 'return held' }],
+    edits: [{ file: CATALOG, from: 'return incarnation === this.contents.incarnation && held', to: 'return held' }],
   },
   'no-list': {
     rule: 'R2',

@@ -10,6 +10,8 @@ import type {
   Capture,
   CaptureQuestion,
   CaptureRange,
+  Catalog,
+  CatalogView,
   CommitGroup,
   CommitOutcome,
   DeadRecord,
@@ -19,8 +21,6 @@ import type {
   Mark,
   NewSegment,
   Segment,
-  SharedCatalog,
-  SharedCatalogView,
   SurplusRecord,
   Totals,
 } from '../../src/catalog/index.ts';
@@ -31,7 +31,7 @@ import type { World } from './world.ts';
 
 const ANSWER_FAULTS = ['done, answer lost', 'not done, answer lost'] as const;
 
-export class SimulatedCatalog implements SharedCatalog {
+export class SimulatedCatalog implements Catalog {
   readonly refusal = undefined;
   readonly isShared = true;
   readonly #world: World;
@@ -121,7 +121,7 @@ export class SimulatedCatalog implements SharedCatalog {
   leases = (): Promise<LeaseRow[]> => this.#asking('the leases', () => this.#inner.leases());
   incarnation = (): Promise<number> => this.#asking('the incarnation', () => this.#inner.incarnation());
   isAdopting = (): Promise<boolean> => this.#asking('whether it is being adopted', () => this.#isAdopting());
-  view = (): Promise<SharedCatalogView & AsyncDisposable> => this.#asking('a view', () => this.#inner.view());
+  view = (): Promise<CatalogView & AsyncDisposable> => this.#asking('a view', () => this.#inner.view());
   bytes = (): Promise<number> => this.#asking('its size', () => this.#inner.bytes());
   segments = (): Promise<Segment[]> => this.#asking('the segments', () => this.#inner.segments());
   totals = (): Promise<Totals> => this.#asking('the totals', () => this.#inner.totals());

@@ -2,7 +2,7 @@
  * Rules of the protocol that can be taken away from the real code, by dropping a part of what it asks of the catalog or
  * of a volume. A rule whose loss no scenario finds is either not needed or not tested.
  */
-import type { CommitGroup, SegmentChange, SharedCatalog } from '../../src/catalog/index.ts';
+import type { Catalog, CommitGroup, SegmentChange } from '../../src/catalog/index.ts';
 import { RUNS_NOTE } from '../../src/ledger/index.ts';
 
 export const RULES = {
@@ -27,7 +27,7 @@ export type Without = { readonly [Rule in RuleName]?: boolean };
 export async function weakened(
   group: CommitGroup,
   without: Without,
-  catalog: Pick<SharedCatalog, 'segment'>,
+  catalog: Pick<Catalog, 'segment'>,
 ): Promise<CommitGroup> {
   const { id, referents, captures, bars, segments: given, ...rest } = group;
   const moved = given && without.length ? await asTheyAre(given, catalog) : given;
@@ -60,7 +60,7 @@ export function isRecheck({ lease, ...rest }: CommitGroup): boolean {
 
 async function asTheyAre(
   changes: readonly SegmentChange[],
-  catalog: Pick<SharedCatalog, 'segment'>,
+  catalog: Pick<Catalog, 'segment'>,
 ): Promise<SegmentChange[]> {
   const now = await Promise.all(changes.map(({ number }) => catalog.segment(number)));
   return changes.map((change, index) => ({ ...change, from: now[index] ?? change.from }));

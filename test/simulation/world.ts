@@ -5,7 +5,7 @@
 import { createHash, hash } from 'node:crypto';
 import { serialize } from 'node:v8';
 import { assert, type EpochMs, equal, type IdSource, seededIds, seededRandom } from '../../src/base/index.ts';
-import { type SavedCatalog, SharedMemoryCatalog } from '../../src/catalog/index.ts';
+import { MemoryCatalog, type SavedCatalog } from '../../src/catalog/index.ts';
 import { type MemoryBucket, MemoryDisk } from '../../src/volume/index.ts';
 import { Book } from './book.ts';
 import type { Without } from './without.ts';
@@ -28,7 +28,7 @@ export type WorldOptions = {
 };
 
 export class World {
-  readonly catalog: SharedMemoryCatalog;
+  readonly catalog: MemoryCatalog;
   readonly bucket: MemoryBucket;
   readonly disk: MemoryDisk;
   readonly book: Book;
@@ -57,7 +57,7 @@ export class World {
     this.without = without;
     this.now = copied?.now ?? START;
     const options = { clock: () => this.now, ...(copied && { state: copied.catalog.save() }) };
-    this.catalog = new SharedMemoryCatalog(options);
+    this.catalog = new MemoryCatalog(options);
     this.bucket = new Map(copied?.bucket);
     this.disk = copyOfDisk(copied?.disk);
     this.book = new Book(copied?.book);
@@ -101,7 +101,7 @@ export class World {
 
   /** The catalog is gone with its machine. Nobody reaches one before a rebuild begins, with an empty one. */
   loseCatalog(): void {
-    this.catalog.restore(new SharedMemoryCatalog({ clock: () => this.now }).save());
+    this.catalog.restore(new MemoryCatalog({ clock: () => this.now }).save());
     this.history = [];
     this.isLost = true;
     this.onlyFor = '';

@@ -2,14 +2,14 @@
  * The deleted records that are still in a segment. The catalog has them. Those that older versions deleted are in a
  * file of tombstones beside the segment as well, or there alone.
  */
-import type { DeadRecord, Segment, SharedCatalogView } from '../../catalog/index.ts';
+import type { CatalogView, DeadRecord, Segment } from '../../catalog/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { MissingVolume } from './tombstones.ts';
 
 export type DeletedRecord = Pick<DeadRecord, 'offset' | 'block'>;
 
 type DeletionSources = { readonly tombstones: OpenedArchive['tombstones']; readonly catalog: DeletionView };
-type DeletionView = Pick<SharedCatalogView, 'deadRecords' | 'notes'>;
+type DeletionView = Pick<CatalogView, 'deadRecords' | 'notes'>;
 
 type ReadingDeleted = {
   /** Called with a missing volume, which may have tombstones of the segment. Without it, the call fails. */

@@ -7,14 +7,14 @@
  * another process removed may be used for that long: its object stays for the grace after a removal (R1).
  */
 import { type Clock, PinakesError } from '../../base/index.ts';
-import type { Segment, SharedCatalogView } from '../../catalog/index.ts';
+import type { CatalogView, Segment } from '../../catalog/index.ts';
 import { compareTexts, sequenceOf } from '../../ledger/index.ts';
 
 /** A row of another process counts for this long. Readers see every acknowledged capture within a second (I14). */
 const FRESH_MS = 500;
 
 /** The rows of a catalog that other processes change too. */
-export type SharedRows = Pick<SharedCatalogView, 'segment' | 'segmentByName' | 'segments'>;
+export type SharedRows = Pick<CatalogView, 'segment' | 'segmentByName' | 'segments'>;
 
 type Cached = { readonly segment: Segment; readonly readMs: number };
 

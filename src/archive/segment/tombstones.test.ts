@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { utf8 } from '../../base/index.ts';
-import { type Segment, SharedMemoryCatalog } from '../../catalog/index.ts';
+import { MemoryCatalog, type Segment } from '../../catalog/index.ts';
 import { openMemoryVolume, type Volume } from '../../volume/index.ts';
 import { appliedNote, TOMBSTONES_SUFFIX, Tombstones } from './tombstones.ts';
 import { VolumeSet } from './volume-set.ts';
@@ -19,8 +19,8 @@ const segment: Segment = {
 const NAME = segment.name + TOMBSTONES_SUFFIX;
 const block = { digest: Buffer.alloc(32, 7), overflow: 2 };
 
-function made(...volumes: Volume[]): { tombstones: Tombstones; catalog: SharedMemoryCatalog } {
-  const catalog = new SharedMemoryCatalog({ clock: () => 0 });
+function made(...volumes: Volume[]): { tombstones: Tombstones; catalog: MemoryCatalog } {
+  const catalog = new MemoryCatalog({ clock: () => 0 });
   const set = VolumeSet.of(
     volumes.map((volume) => ({
       setting: { name: volume.name, kind: 'directory', path: volume.name, writable: volume.writable },

@@ -12,8 +12,8 @@ import {
   type Capture,
   type CapturePosition,
   type CaptureRange,
+  type CatalogView,
   rangeOfKey,
-  type SharedCatalogView,
 } from '../../catalog/index.ts';
 import { isInBounds, type RootPlace, RootPlaces, type SnapshotBounds } from '../../ledger/index.ts';
 import type { UrlKey } from '../../url/index.ts';
@@ -37,7 +37,7 @@ export type CatalogWalkOptions = {
 export type WalkedCapture = { readonly capture: Capture; readonly place: RootPlace };
 
 export async function* walkCatalog(
-  catalog: SharedCatalogView,
+  catalog: CatalogView,
   bounds: SnapshotBounds,
   options: CatalogWalkOptions,
 ): AsyncGenerator<WalkedCapture> {
@@ -49,13 +49,13 @@ export async function* walkCatalog(
 }
 
 class CatalogWalk {
-  readonly #catalog: SharedCatalogView;
+  readonly #catalog: CatalogView;
   readonly #bounds: SnapshotBounds;
   /** Of the same instant as the view. */
   readonly #places: RootPlaces;
   readonly #options: CatalogWalkOptions;
 
-  constructor(catalog: SharedCatalogView, bounds: SnapshotBounds, places: RootPlaces, options: CatalogWalkOptions) {
+  constructor(catalog: CatalogView, bounds: SnapshotBounds, places: RootPlaces, options: CatalogWalkOptions) {
     this.#catalog = catalog;
     this.#bounds = bounds;
     this.#places = places;

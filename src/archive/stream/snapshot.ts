@@ -8,14 +8,14 @@
  * the records up to its length then. Records that were deleted since are not delivered, and no records are added.
  */
 import { type Clock, PinakesError } from '../../base/index.ts';
-import type { SharedCatalog } from '../../catalog/index.ts';
+import type { Catalog } from '../../catalog/index.ts';
 import { boundsOfRows, RootPlaces, type RunsCache, type SnapshotBounds } from '../../ledger/index.ts';
 import type { SegmentRegistry } from '../segment/segment-registry.ts';
 
 /** The parts of an open archive that are used to take a snapshot. */
 export type SnapshotArchive = {
   readonly clock: Clock;
-  readonly catalog: Pick<SharedCatalog, 'isAdopting'>;
+  readonly catalog: Pick<Catalog, 'isAdopting'>;
   readonly segmentRegistry: SegmentRegistry;
   exclusive<T>(work: () => Promise<T>): Promise<T>;
 };
@@ -30,7 +30,7 @@ export function takeSnapshot(archive: SnapshotArchive): Promise<SnapshotBounds> 
 
 /** The parts of an open archive that are used to find records by their root places. */
 export type RootPlacesArchive = {
-  readonly catalog: SharedCatalog;
+  readonly catalog: Catalog;
   readonly segmentRegistry: SegmentRegistry;
   readonly runs: RunsCache;
   idle(): Promise<void>;

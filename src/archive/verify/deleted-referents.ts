@@ -4,7 +4,7 @@
  * they do.
  */
 import { PinakesError } from '../../base/index.ts';
-import type { SharedCatalogView } from '../../catalog/index.ts';
+import type { CatalogView } from '../../catalog/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { blockId } from '../revisit/catalog-draft.ts';
 import { deletedRecords } from '../segment/deleted-records.ts';
@@ -20,7 +20,7 @@ export class DeletedReferents {
   /** The deleted records with one of these contents. */
   static async load(
     archive: OpenedArchive,
-    view: SharedCatalogView,
+    view: CatalogView,
     watch: SegmentWatch,
     contents: ReadonlySet<string>,
   ): Promise<DeletedReferents> {

@@ -48,9 +48,23 @@ function sample(): { captures: Capture[]; blocks: Block[] } {
   return { captures, blocks };
 }
 
+/** A catalog whose blocks have other references than it would count. */
+class WrongCatalog extends MemoryCatalog {
+  readonly #blocks: readonly Block[];
+
+  constructor(blocks: readonly Block[]) {
+    super({ clock: () => 0 });
+    this.#blocks = blocks;
+  }
+
+  override async *blocks(): AsyncGenerator<Block[]> {
+    yield [...this.#blocks];
+  }
+}
+
 async function wrongOf(captures: readonly Capture[], blocks: readonly Block[]): Promise<WrongCount[]> {
-  const catalog = new MemoryCatalog();
-  await catalog.write({ putCaptures: captures, putBlocks: blocks });
+  const catalog = new WrongCatalog(blocks);
+  await catalog.commit({ captures: captures.map((capture) => ({ capture })) });
   const count = new ReferenceCount();
   for (const capture of captures) count.addCapture(capture);
   for (const block of blocks) count.addBlock(block);

@@ -12,7 +12,7 @@
  * when the change in progress is complete (see segment-watch.ts).
  */
 import { type Finding, parseRecordDate } from '../../base/index.ts';
-import { type Capture, compareBlockKeys, type Segment, type SharedCatalogView } from '../../catalog/index.ts';
+import { type Capture, type CatalogView, compareBlockKeys, type Segment } from '../../catalog/index.ts';
 import { factsOfRecord, findCapturesIn, type RecordFacts } from '../../ledger/index.ts';
 import { urlKey } from '../../url/index.ts';
 import {
@@ -48,7 +48,7 @@ export type WalkOptions = {
   readonly isFull: boolean;
   readonly watch: SegmentWatch;
   /** The records of the segment that are deleted in a view of the catalog. */
-  readonly deadIn: (segment: Segment, view: SharedCatalogView) => Promise<Dead>;
+  readonly deadIn: (segment: Segment, view: CatalogView) => Promise<Dead>;
   readonly report: Report;
   readonly onBytes: (bytes: number) => void;
   readonly signal: AbortSignal | undefined;
@@ -179,7 +179,7 @@ class SegmentWalk {
   /** `before`: what was wrong in the attempt before. Only what is wrong both times counts. */
   async #judge(
     group: readonly RecordFacts[],
-    view: SharedCatalogView,
+    view: CatalogView,
     before: ReadonlySet<string> | undefined,
   ): Promise<Judgement> {
     if (before || !this.#dead) this.#dead = await this.#options.deadIn(this.#segment, view);
@@ -204,11 +204,7 @@ class SegmentWalk {
     return { wrong, holders, doubt: { segments: [this.#segment], isStale } };
   }
 
-  async #countHolders(
-    captures: readonly (Capture | undefined)[],
-    view: SharedCatalogView,
-    holders: PlaceSum,
-  ): Promise<void> {
+  async #countHolders(captures: readonly (Capture | undefined)[], view: CatalogView, holders: PlaceSum): Promise<void> {
     const full = captures.filter((capture) => capture?.block && capture.kind !== 'revisit');
     const blocks = await view.getBlocks(full.map((capture) => capture!.block!));
     for (const [index, block] of blocks.entries()) {
@@ -221,7 +217,7 @@ class SegmentWalk {
   async #compareContents(
     group: readonly RecordFacts[],
     captures: readonly (Capture | undefined)[],
-    view: SharedCatalogView,
+    view: CatalogView,
     { holders, note }: { holders: PlaceSum; note: (code: ProblemCode, facts: RecordFacts) => void },
   ): Promise<void> {
     const digests = group.map(({ payloadDigest }) => this.#archive.fingerprint(payloadDigest));
@@ -251,7 +247,7 @@ class SegmentWalk {
   async #compareReferents(
     group: readonly RecordFacts[],
     captures: readonly (Capture | undefined)[],
-    view: SharedCatalogView,
+    view: CatalogView,
     { note, isAgain }: { note: (code: ProblemCode, facts: RecordFacts, detail: string) => void; isAgain: boolean },
   ): Promise<void> {
     const revisits = group.flatMap((facts, index) => {
@@ -288,11 +284,7 @@ class SegmentWalk {
   }
 
   /** A deleted record that others refer to stays in its segment until compaction finds another holder. */
-  async #isHeldByDeleted(
-    facts: RecordFacts,
-    key: NonNullable<Capture['block']>,
-    view: SharedCatalogView,
-  ): Promise<boolean> {
+  async #isHeldByDeleted(facts: RecordFacts, key: NonNullable<Capture['block']>, view: CatalogView): Promise<boolean> {
     const [block] = await view.getBlocks([key]);
     if (!block) return false;
     try {

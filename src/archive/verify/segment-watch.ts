@@ -5,7 +5,7 @@
  * A row of the catalog is changed before the bytes that it no longer names are removed. So an answer that was made from
  * a segment and its tombstones is right if the row is the same afterwards.
  */
-import type { Segment, SharedCatalogView } from '../../catalog/index.ts';
+import type { CatalogView, Segment } from '../../catalog/index.ts';
 import { pendingSwaps, rootsOf, sequenceOf } from '../../ledger/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { Pace } from './pace.ts';
@@ -76,7 +76,7 @@ export class SegmentWatch {
    * when the change in progress is complete. `judge` says whether it is in doubt, and for which segments.
    */
   async untilCertain<Judgement extends { readonly doubt: Doubt | undefined }>(
-    judge: (view: SharedCatalogView, attempt: number) => Promise<Judgement>,
+    judge: (view: CatalogView, attempt: number) => Promise<Judgement>,
   ): Promise<Judgement> {
     for (let attempt = 0, swapWaits = 0; ; attempt++) {
       const { judgement, isSwapped } = await this.#judged(judge, attempt);
@@ -90,7 +90,7 @@ export class SegmentWatch {
   }
 
   async #judged<Judgement extends { readonly doubt: Doubt | undefined }>(
-    judge: (view: SharedCatalogView, attempt: number) => Promise<Judgement>,
+    judge: (view: CatalogView, attempt: number) => Promise<Judgement>,
     attempt: number,
   ): Promise<{ judgement: Judgement; isSwapped: boolean }> {
     await using view = await this.#archive.catalog.view();
@@ -118,7 +118,7 @@ export class SegmentWatch {
 }
 
 /** Whether captures of one of the segments are being moved to its replacement. */
-async function areSwapped(view: SharedCatalogView, segments: readonly (Segment | undefined)[]): Promise<boolean> {
+async function areSwapped(view: CatalogView, segments: readonly (Segment | undefined)[]): Promise<boolean> {
   const swaps = await pendingSwaps(view);
   return segments.some(
     (segment) =>

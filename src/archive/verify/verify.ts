@@ -21,7 +21,7 @@
  * from the sums of the walk, and segments whose contents have other holders are examined.
  */
 import { PinakesError } from '../../base/index.ts';
-import type { Capture, Place, Segment, SharedCatalogView } from '../../catalog/index.ts';
+import type { Capture, CatalogView, Place, Segment } from '../../catalog/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { isResolvable } from '../revisit/resolve-later.ts';
 import { deletedRecords } from '../segment/deleted-records.ts';
@@ -260,7 +260,7 @@ class Verification {
   }
 
   /** Deleted records of a segment. Their tombstones may be in another volume, which may be missing. */
-  async #deadIn(segment: Segment, view: SharedCatalogView): Promise<Dead> {
+  async #deadIn(segment: Segment, view: CatalogView): Promise<Dead> {
     const { tombstones } = this.#archive;
     const onMissing = (volume: string, failure: PinakesError) => void this.#lost.loseVolume(volume, failure);
     const deleted = await deletedRecords(this.#archive, segment, { onMissing, view });
@@ -300,7 +300,7 @@ class Verification {
     return limits;
   }
 
-  async #compareSums({ segments, captureSums, holderSums }: CatalogCount, view: SharedCatalogView): Promise<void> {
+  async #compareSums({ segments, captureSums, holderSums }: CatalogCount, view: CatalogView): Promise<void> {
     const captures = new Set<number>();
     const holders = new Set<number>();
     for (const [number, sum] of captureSums) {
@@ -318,11 +318,7 @@ class Verification {
   }
 
   /** The records that a walk met, without those that are deleted in a view of the catalog. */
-  async #livingOf(
-    { captures, segment: { bytes } }: Walked,
-    segment: Segment,
-    view: SharedCatalogView,
-  ): Promise<PlaceSum> {
+  async #livingOf({ captures, segment: { bytes } }: Walked, segment: Segment, view: CatalogView): Promise<PlaceSum> {
     const living = new PlaceSum();
     living.addAll(captures);
     const { offsets } = await this.#deadIn(segment, view);

@@ -1,43 +1,17 @@
 /** The checks of a commit, in the order of CommitGroup, on a catalog that nothing else changes meanwhile. */
 import { equal } from '../../base/index.ts';
-import { assertBlockKey } from '../block-codec.ts';
-import { assertCapture } from '../capture-codec.ts';
 import type {
   CaptureQuestion,
+  CatalogView,
   CommitGroup,
   CommitOutcome,
   Lease,
   NewCapture,
   Segment,
-  SegmentChange,
-  SharedCatalogView,
 } from '../catalog.ts';
 import { ADOPTION_LEASE } from '../catalog.ts';
-import { declaredStart } from '../declared-digest.ts';
+import { isAsExpected, isDestructive } from '../commit-group.ts';
 import type { DatabaseState } from './level-database.ts';
-
-/** Every value of the group is checked before anything is changed. */
-export function assertGroup(group: CommitGroup): void {
-  const { captures = [], deletions = [], removeCaptures = [], moves = [], blocks = [] } = group;
-  for (const { capture } of captures) assertWhole(capture);
-  for (const { capture } of deletions) assertWhole(capture);
-  for (const capture of removeCaptures) assertWhole(capture);
-  for (const { from, to } of moves) {
-    assertWhole(from);
-    assertWhole(to);
-  }
-  for (const { key } of blocks) assertBlockKey(key);
-  for (const { block } of [...(group.dead ?? []), ...(group.surplus ?? [])]) if (block) assertBlockKey(block);
-  for (const { declared, block } of [...(group.aliases ?? []), ...(group.removeAliases ?? [])]) {
-    declaredStart(declared);
-    assertBlockKey(block);
-  }
-}
-
-function assertWhole(capture: NewCapture['capture']): void {
-  assertCapture(capture);
-  if (capture.block) assertBlockKey(capture.block);
-}
 
 /** The first of the checks that need neither captures nor blocks. */
 export function refusalOfWriter(
@@ -57,24 +31,11 @@ export function refusalOfWriter(
   return undefined;
 }
 
-/** Whether a group may not be committed while the catalog is being adopted (R2). */
-function isDestructive(group: CommitGroup): boolean {
-  const { deletions = [], bars = [], moves = [], holderMoves = [], segments = [] } = group;
-  return deletions.length + bars.length + moves.length + holderMoves.length > 0 || segments.some(({ to }) => !to);
-}
-
 /** Whether power loss must not undo the group (R2): it removes, seals, swaps or bars. */
 export function isDurable(group: CommitGroup): boolean {
   const { durable, deletedMarks = [], segments = [] } = group;
   const isSealing = segments.some(({ to }) => to?.state === 'sealing' || to?.state === 'sealed');
   return durable === true || isSealing || deletedMarks.length > 0 || isDestructive(group);
-}
-
-/** An open segment is changed only by the writer whose lease it has, or by who took that lease over (P1). */
-function isAsExpected(row: Segment | undefined, { from }: SegmentChange, lease: Lease | undefined): boolean {
-  if (!row || row.state !== from.state || row.bytes !== from.bytes || row.volume !== from.volume) return false;
-  if (row.state === 'sealed' || row.lease === undefined) return true;
-  return row.lease.name === lease?.name || lease?.name === ADOPTION_LEASE;
 }
 
 /**
@@ -85,7 +46,7 @@ export async function refusalOfCaptures(
   captures: readonly NewCapture[],
   { hasDeleted, hasBars }: DatabaseState,
   isSeen: boolean,
-  view: SharedCatalogView,
+  view: CatalogView,
 ): Promise<CommitOutcome | undefined> {
   // Marks are computed when they are read, so they are read only when they are needed.
   const isUnknown = ({ mayRepeat }: NewCapture) => !isSeen && !mayRepeat;
@@ -105,7 +66,7 @@ export async function refusalOfCaptures(
 async function knownAmong(
   indexes: readonly number[],
   captures: readonly NewCapture[],
-  view: SharedCatalogView,
+  view: CatalogView,
 ): Promise<number[]> {
   const questions = indexes.map((index): CaptureQuestion => {
     const { urlKey, time, hash } = captures[index]!.capture;
@@ -124,7 +85,7 @@ async function knownAmong(
 async function deletedAmong(
   indexes: readonly number[],
   captures: readonly NewCapture[],
-  view: SharedCatalogView,
+  view: CatalogView,
 ): Promise<number[]> {
   const marks = indexes.flatMap((index) => captures[index]!.marks!.map((mark) => ({ mark, index })));
   const isDeleted = await view.findDeleted(marks.map(({ mark }) => mark));

@@ -4,6 +4,7 @@
  *     00 'counters'  ->  varints: next number and next sequence of a segment, next collection, incarnation; 1 while
  *                        the catalog is being adopted
  */
+import { collectionAfterNotes } from '../commit-group.ts';
 import { RowReader, RowWriter } from '../row-bytes.ts';
 import { TABLE, tableKey } from '../table.ts';
 
@@ -17,7 +18,6 @@ export type Counters = {
 };
 
 export const COUNTERS_KEY = tableKey(TABLE.meta, 'counters');
-export const COLLECTION_NOTE = 'collection:';
 
 export const FIRST_COUNTERS: Counters = {
   number: 1,
@@ -34,9 +34,7 @@ export function countersOfCleared({ incarnation, sequence }: Counters): Counters
 
 /** The counters of a catalog that has these notes too, among them the numbers of collections. */
 export function countersAfterNotes(counters: Counters, notes: Readonly<Record<string, string>> = {}): Counters {
-  let { collection } = counters;
-  for (const [name, text] of Object.entries(notes))
-    if (name.startsWith(COLLECTION_NOTE)) collection = Math.max(collection, Number(text) + 1);
+  const collection = Math.max(counters.collection, collectionAfterNotes(notes));
   return collection === counters.collection ? counters : { ...counters, collection };
 }
 

@@ -18,7 +18,7 @@ import {
   type CaptureQuestion,
   type CaptureRange,
   type Catalog,
-  type CatalogBatch,
+  type CatalogView,
   type CommitGroup,
   type CommitOutcome,
   type DeadRecord,
@@ -30,26 +30,17 @@ import {
   type NewSegment,
   onlyKeyOf,
   type Segment,
-  type SharedCatalog,
-  type SharedCatalogView,
   type SurplusRecord,
   type Totals,
 } from '../catalog.ts';
+import { assertGroup, COLLECTION_NOTE, isSameLease } from '../commit-group.ts';
 import { RowWriter } from '../row-bytes.ts';
 import { numberKey, TABLE, tableKey } from '../table.ts';
 import { BlockRowCache } from './block-row-cache.ts';
-import { assertGroup, isDurable, refusalOfCaptures, refusalOfWriter } from './commit-checks.ts';
+import { isDurable, refusalOfCaptures, refusalOfWriter } from './commit-checks.ts';
 import { CommitPlan, capturesOfGroup } from './commit-plan.ts';
-import {
-  COLLECTION_NOTE,
-  COUNTERS_KEY,
-  type Counters,
-  countersAfterNotes,
-  countersOfCleared,
-  countersRow,
-} from './counters.ts';
+import { COUNTERS_KEY, type Counters, countersAfterNotes, countersOfCleared, countersRow } from './counters.ts';
 import { LeaseTable } from './lease-table.ts';
-import { planBatch } from './level-batch.ts';
 import {
   clearDatabase,
   countersAfter,
@@ -67,7 +58,7 @@ import {
 import { levelError } from './level-error.ts';
 import { checkDatabaseFiles } from './level-files.ts';
 import { LevelView, PAGE_SIZE } from './level-view.ts';
-import { RecentKeys } from './recent-keys.ts';
+import { type ChangedCaptures, RecentKeys } from './recent-keys.ts';
 import { writeSegment } from './segment-codec.ts';
 import { SegmentRows } from './segment-rows.ts';
 
@@ -104,7 +95,7 @@ export async function removeLevelCatalog(directory: string): Promise<void> {
   }
 }
 
-export class LevelCatalog implements SharedCatalog, Catalog {
+export class LevelCatalog implements Catalog {
   /** The database has one process at a time. */
   readonly isShared = false;
   readonly #directory: string;
@@ -135,19 +126,6 @@ export class LevelCatalog implements SharedCatalog, Catalog {
 
   get refusal(): PinakesError | undefined {
     return this.#refusal;
-  }
-
-  write(batch: CatalogBatch): Promise<void> {
-    return this.#change(() =>
-      this.#apply(batch.durable === true, batch, async (operations, state) => {
-        const known = this.#blockRowCache.after(state.batchNumber);
-        const { totals, newMimes } = await planBatch(batch, state, this.#database, operations, known);
-        const afterNotes = countersAfterNotes(state.counters, batch.putNotes);
-        const counters = (batch.putSegments ?? []).reduce(countersAfter, afterNotes);
-        if (counters !== state.counters) operations.put(COUNTERS_KEY, countersRow(counters));
-        return { totals, newMimes, counters };
-      }),
-    );
   }
 
   commit(group: CommitGroup): Promise<CommitOutcome> {
@@ -311,7 +289,7 @@ export class LevelCatalog implements SharedCatalog, Catalog {
   /** Makes one batch, which `fill` fills. It returns how the state changes. */
   async #apply(
     isDurable: boolean,
-    changed: Pick<CatalogBatch, 'putCaptures' | 'removeCaptures'>,
+    changed: ChangedCaptures,
     fill: (operations: Operations, state: DatabaseState) => Promise<StateChange>,
   ): Promise<void> {
     if (this.#refusal) throw this.#refusal;
@@ -352,9 +330,7 @@ export class LevelCatalog implements SharedCatalog, Catalog {
     }
   }
 
-  async view(
-    onBlockRow?: (prefix: number, row: Buffer | undefined) => void,
-  ): Promise<SharedCatalogView & AsyncDisposable> {
+  async view(onBlockRow?: (prefix: number, row: Buffer | undefined) => void): Promise<CatalogView & AsyncDisposable> {
     const snapshot = this.#snapshot();
     const { mimes } = this.#state;
     return Object.assign(new LevelView(this.#database, snapshot, mimes, onBlockRow), {
@@ -519,7 +495,7 @@ export class LevelCatalog implements SharedCatalog, Catalog {
     }
   }
 
-  async #ask<Answer>(question: (view: SharedCatalogView) => Promise<Answer>): Promise<Answer> {
+  async #ask<Answer>(question: (view: CatalogView) => Promise<Answer>): Promise<Answer> {
     await using view = await this.view();
     return await question(view);
   }
@@ -530,10 +506,6 @@ export class LevelCatalog implements SharedCatalog, Catalog {
       throw levelError(error, this.#directory);
     });
   }
-}
-
-function isSameLease(one: Lease | undefined, other: Lease | undefined): boolean {
-  return one?.name === other?.name && one?.epoch === other?.epoch && one?.incarnation === other?.incarnation;
 }
 
 /** The captures of a key in a range of times, in the order of the range. */

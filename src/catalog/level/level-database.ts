@@ -29,10 +29,10 @@ import { ClassicLevel, type Snapshot } from 'classic-level';
 import { PinakesError } from '../../base/index.ts';
 import { URL_KEY_VERSION } from '../../url/index.ts';
 import type { Segment, Totals } from '../catalog.ts';
+import { COLLECTION_NOTE } from '../commit-group.ts';
 import { DamagedRow, RowReader, RowWriter } from '../row-bytes.ts';
 import { nameRange, TABLE, tableKey, tableRange } from '../table.ts';
 import {
-  COLLECTION_NOTE,
   COUNTERS_KEY,
   type Counters,
   countersAfterNotes,

@@ -25,11 +25,11 @@ import {
   type Capture,
   type CaptureQuestion,
   type CaptureRange,
+  type CatalogView,
   type DeadRecord,
   FEW_CAPTURES,
   type Mark,
   type Segment,
-  type SharedCatalogView,
   type SurplusRecord,
   type Totals,
 } from '../catalog.ts';
@@ -73,7 +73,7 @@ type RowRange = { readonly from: Buffer; readonly to: Buffer } & Partial<Pick<Ca
 /** Questions that no lane has taken yet, with their indexes. */
 type Questions<Question> = Iterable<[number, Question]>;
 
-export class LevelView implements SharedCatalogView {
+export class LevelView implements CatalogView {
   readonly #database: Database;
   readonly #snapshot: Snapshot | undefined;
   readonly #mimes: MimeDictionary;

@@ -7,7 +7,7 @@
  */
 import { LruCache } from '../../base/index.ts';
 import type { UrlKey } from '../../url/index.ts';
-import type { Capture, CatalogBatch } from '../catalog.ts';
+import type { Capture } from '../catalog.ts';
 import { isLongKey } from '../key-order.ts';
 
 /**
@@ -16,6 +16,12 @@ import { isLongKey } from '../key-order.ts';
  */
 const CAPTURES_MAX = 32 * 1024;
 const URL_LENGTH = 512;
+
+/** The captures that a change puts, and those that it removes. */
+export type ChangedCaptures = {
+  readonly putCaptures?: readonly Capture[];
+  readonly removeCaptures?: readonly Capture[];
+};
 
 export class RecentKeys {
   readonly #captures: LruCache<UrlKey, readonly Capture[]>;
@@ -39,8 +45,8 @@ export class RecentKeys {
     if (changes === this.#changes && !isLongKey(key)) this.#captures.keep(key, captures);
   }
 
-  /** A batch was applied, or may have been. */
-  changed({ putCaptures = [], removeCaptures = [] }: CatalogBatch): void {
+  /** A change was made, or may have been. */
+  changed({ putCaptures = [], removeCaptures = [] }: ChangedCaptures): void {
     this.#changes++;
     if (this.#captures.size === 0) return;
     for (const { urlKey } of putCaptures) this.#captures.forget(urlKey);

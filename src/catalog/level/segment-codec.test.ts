@@ -49,7 +49,7 @@ test('a segment is read as it was written, with all its fields and without absen
   );
 });
 
-test('a segment without the fields of shared catalogs is written as in the rows of version 3', () => {
+test('a segment without the fields that leases and replacements add is written as in the rows of version 3', () => {
   const plain = { number: 1, volume: 'v', name: 'n', collection: 2, bytes: 3, records: 4, deadBytes: 5 };
   assert.deepEqual([...rowOf({ ...plain, state: 'open' })], [0, 2, 3, 4, 5, 1, 0x76, 0x6e]);
   assert.deepEqual([...rowOf({ ...plain, state: 'sealed' })], [1, 2, 3, 4, 5, 1, 0x76, 0x6e]);

@@ -18,6 +18,7 @@ import type {
   SegmentChange,
   SurplusRecord,
 } from '../catalog.ts';
+import { collectionAfterNotes } from '../commit-group.ts';
 import { declaredStart } from '../declared-digest.ts';
 import { sortableKey } from '../key-order.ts';
 import type { Query } from './connection.ts';
@@ -119,6 +120,7 @@ export class CommitChanges {
     await this.#delete(surplus, group.removeSurplus ?? [], RECORD_PLACE);
     await this.#delete(aliases, group.removeAliases ?? [], ALIAS);
     await this.#insert(aliases, group.aliases ?? [], ALIAS, 'on conflict do nothing');
+    await this.#skipCollections();
     await this.#delete(
       notes,
       (group.removeNotes ?? []).map((name) => [name, ''] as const),
@@ -128,6 +130,14 @@ export class CommitChanges {
     await this.#insert(notes, put, NOTE, 'on conflict (name) do update set text = excluded.text');
     for (const change of group.segments ?? []) await this.#changeSegment(change);
     return { kind: 'committed', lost: await this.#counted(lost), freed: await this.#free() };
+  }
+
+  /** Numbers of collections in notes are not dealt again. The counter comes before the notes, as where it is dealt. */
+  async #skipCollections(): Promise<void> {
+    const next = collectionAfterNotes(this.#group.putNotes);
+    if (next === 1) return;
+    const { counters } = this.#tables;
+    await this.#query(`update ${counters} set next = greatest(next, $1) where name = 'collection'`, [next]);
   }
 
   /** Removes what is deleted, removed or moved. Returns the captures to put: moved ones, then new ones. */

@@ -17,20 +17,16 @@
  * A removal counts the references of a block in a statement after step 5. A commit that refers to the block has either
  * ended before, and its captures are counted, or waits in step 5 and will not find the block.
  */
-import { assertBlockKey } from '../block-codec.ts';
-import { assertCapture } from '../capture-codec.ts';
 import {
   ADOPTION_LEASE,
-  type Alias,
   type Capture,
   type CommitGroup,
   type CommitOutcome,
   isOtherContent,
   type Lease,
   type Mark,
-  type Segment,
 } from '../catalog.ts';
-import { declaredStart } from '../declared-digest.ts';
+import { isAsExpected, isDestructive } from '../commit-group.ts';
 import { CommitChanges } from './commit-changes.ts';
 import { type Query, rollBack } from './connection.ts';
 import { BAR_COLUMNS, isBarred } from './postgres-view.ts';
@@ -38,22 +34,6 @@ import { blockId, captureId, type LockedCapture, lockBlocks, lockCaptures, lockS
 import { type Column, rowSet } from './row-set.ts';
 import { CAPTURE_IDENTITY, isSameKey, isSamePlace, number } from './rows.ts';
 import type { Tables } from './tables.ts';
-
-/** Every value of the group is checked before anything is sent. */
-export function assertGroup(group: CommitGroup): void {
-  const { captures = [], deletions = [], removeCaptures = [], moves = [], blocks = [] } = group;
-  const all = [...captures.map(({ capture }) => capture), ...deletions.map(({ capture }) => capture)];
-  all.push(...removeCaptures, ...moves.flatMap(({ from, to }) => [from, to]));
-  for (const capture of all) {
-    assertCapture(capture);
-    if (capture.block) assertBlockKey(capture.block);
-  }
-  for (const { key } of blocks) assertBlockKey(key);
-  for (const alias of [...(group.aliases ?? []), ...(group.removeAliases ?? [])] as readonly Alias[]) {
-    declaredStart(alias.declared);
-    assertBlockKey(alias.block);
-  }
-}
 
 /** Checks a group and makes its changes, in the transaction of the query. A refusal rolls the transaction back. */
 export async function commitGroup(query: Query, tables: Tables, group: CommitGroup): Promise<CommitOutcome> {
@@ -67,7 +47,8 @@ export async function commitGroup(query: Query, tables: Tables, group: CommitGro
     refuse({ kind: 'committed', lost: [], freed: 0 });
   if (isDestructive(group) && lease?.name !== ADOPTION_LEASE && (await isAdopting(query, tables)))
     refuse({ kind: 'fenced', why: 'adopting' });
-  if (!areAsExpected(group, segments)) refuse({ kind: 'fenced', why: 'segment' });
+  if (!(group.segments ?? []).every((change) => isAsExpected(segments.get(change.number), change, lease)))
+    refuse({ kind: 'fenced', why: 'segment' });
   const captures = await lockCaptures(query, tables, group);
   const blocks = await lockBlocks(query, tables, group, captures);
   const stale = referents.filter(({ key, holder }) => !isSamePlace(blocks.get(blockId(key))?.holder, holder));
@@ -104,22 +85,6 @@ export async function holdsLease(query: Query, { leases }: Tables, lease: Lease)
 async function isAdopting(query: Query, { state }: Tables): Promise<boolean> {
   const [row] = await query(`select is_adopting from ${state} for share`);
   return row!.is_adopting === true;
-}
-
-/** Whether a group may not be committed while the catalog is being adopted (R2). */
-function isDestructive(group: CommitGroup): boolean {
-  const { deletions = [], bars = [], moves = [], holderMoves = [], segments = [] } = group;
-  return deletions.length + bars.length + moves.length + holderMoves.length > 0 || segments.some(({ to }) => !to);
-}
-
-/** An open segment is changed only by the writer whose lease it has, or by who took that lease over (P1). */
-function areAsExpected({ segments = [], lease }: CommitGroup, rows: ReadonlyMap<number, Segment>): boolean {
-  return segments.every(({ number: segment, from }) => {
-    const row = rows.get(segment);
-    if (row?.state !== from.state || row.bytes !== from.bytes || row.volume !== from.volume) return false;
-    if (row.state === 'sealed' || row.lease === undefined) return true;
-    return row.lease.name === lease?.name || lease?.name === ADOPTION_LEASE;
-  });
 }
 
 type NumberedMark = { readonly mark: Mark; readonly index: number };

@@ -1,5 +1,5 @@
 /**
- * The catalog of many writers on PostgreSQL (15 or newer). Any number of processes may have it open, and each may have
+ * The catalog on PostgreSQL (15 or newer). Any number of processes may have it open, and each may have
  * it open several times; all see each other's commits at once.
  *
  * What is locked, and in which order: commit.ts. The tables: tables.ts. Every commit is as durable as the server makes
@@ -10,6 +10,8 @@ import {
   type Block,
   type Capture,
   type CaptureRange,
+  type Catalog,
+  type CatalogView,
   type CommitGroup,
   type CommitOutcome,
   type FileDamage,
@@ -18,10 +20,9 @@ import {
   type LeaseRow,
   type NewSegment,
   type Segment,
-  type SharedCatalog,
-  type SharedCatalogView,
 } from '../catalog.ts';
-import { assertGroup, commitGroup, holdsLease } from './commit.ts';
+import { assertGroup, COLLECTION_NOTE, isSameLease } from '../commit-group.ts';
+import { commitGroup, holdsLease } from './commit.ts';
 import { type ConnectionOptions, Connections, type Query, rollBack } from './connection.ts';
 import { PostgresView, selectSegments } from './postgres-view.ts';
 import { number, type Row, segmentOf, text } from './rows.ts';
@@ -33,7 +34,7 @@ export type PostgresCatalogOptions = ConnectionOptions & {
 };
 
 /** Opens the catalog in a schema of a database, and creates it if it is missing. */
-export async function openPostgresCatalog(options: PostgresCatalogOptions): Promise<SharedCatalog> {
+export async function openPostgresCatalog(options: PostgresCatalogOptions): Promise<Catalog> {
   const connections = await Connections.open(options);
   const tables = tablesIn(options.schema);
   try {
@@ -47,7 +48,7 @@ export async function openPostgresCatalog(options: PostgresCatalogOptions): Prom
 }
 
 /** Single statements need no snapshot; scans have one each. */
-class PostgresCatalog extends PostgresView implements SharedCatalog {
+class PostgresCatalog extends PostgresView implements Catalog {
   readonly refusal = undefined;
   readonly batches = undefined;
   readonly isShared = true;
@@ -65,7 +66,7 @@ class PostgresCatalog extends PostgresView implements SharedCatalog {
     return await this.#connections.transact((query) => commitGroup(query, this.#tables, group));
   }
 
-  async view(): Promise<SharedCatalogView & AsyncDisposable> {
+  async view(): Promise<CatalogView & AsyncDisposable> {
     const snapshot = await this.#connections.snapshot();
     return Object.assign(new PostgresView(snapshot.query, this.#tables), {
       [Symbol.asyncDispose]: () => snapshot[Symbol.asyncDispose](),
@@ -112,7 +113,7 @@ class PostgresCatalog extends PostgresView implements SharedCatalog {
 
   async collectionNumber(name: string): Promise<number> {
     const { notes } = this.#tables;
-    const note = utf8(`collection:${name}`);
+    const note = utf8(COLLECTION_NOTE + name);
     const known = async (query: Query): Promise<number | undefined> => {
       const [row] = await query(`select text from ${notes} where name = $1::bytea`, [note]);
       return row && Number(text(row.text));
@@ -290,8 +291,4 @@ const END = (life: string) =>
 
 function json(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value);
-}
-
-function isSameLease(one: Lease | undefined, other: Lease | undefined): boolean {
-  return one?.name === other?.name && one?.epoch === other?.epoch && one?.incarnation === other?.incarnation;
 }

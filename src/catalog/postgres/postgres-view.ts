@@ -14,11 +14,11 @@ import {
   type Capture,
   type CaptureQuestion,
   type CaptureRange,
+  type CatalogView,
   type DeadRecord,
   FEW_CAPTURES,
   type Mark,
   type Segment,
-  type SharedCatalogView,
   type SurplusRecord,
   type Totals,
 } from '../catalog.ts';
@@ -84,7 +84,7 @@ const PLACE_COLUMNS: readonly Column<PlaceQuestion>[] = CAPTURE_ID.map(({ name, 
   of: (question, index) => of({ ...question, place: { ...question.at, length: 0 } } as unknown as Capture, index),
 }));
 
-export class PostgresView implements SharedCatalogView {
+export class PostgresView implements CatalogView {
   readonly #query: Query;
   readonly #tables: Tables;
   readonly #blocks: string;

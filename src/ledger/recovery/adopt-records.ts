@@ -15,13 +15,13 @@
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type {
+  Catalog,
   CommitGroup,
   CommitOutcome,
   DeadRecord,
   Lease,
   Segment,
   SegmentChange,
-  SharedCatalog,
 } from '../../catalog/index.ts';
 import { type AskAgain, askAgain } from '../ask-again.ts';
 import { commitCounted, countersOf } from '../counters.ts';
@@ -40,7 +40,7 @@ const RECORDS_MAX = 1000;
 const TRIES_MAX = 1000;
 
 export type AdoptingOptions = {
-  readonly catalog: SharedCatalog;
+  readonly catalog: Catalog;
   /** Undefined under an embedded catalog. */
   readonly lease: Lease | undefined;
   readonly collectionName: CollectionName;

@@ -3,7 +3,7 @@
  * and the highest number of an incarnation (R2). What of an earlier incarnation is not in the newest list of its volume
  * counts for nothing. Each list is read once, so one that arrives later changes nothing.
  */
-import type { Segment, SharedCatalogView } from '../../catalog/index.ts';
+import type { CatalogView, Segment } from '../../catalog/index.ts';
 import type { ObjectInfo } from '../../volume/index.ts';
 import { chainOf, type FoundPart, parsePartName } from '../part-name.ts';
 import { parseReplacedName, type ReplacedNotes, readReplacedNotes } from '../replaced-notes.ts';
@@ -64,10 +64,7 @@ export class Survey {
         this.#fresh.set(begunName(old), [...(this.#fresh.get(begunName(old)) ?? []), old]);
   }
 
-  static async make(
-    stores: Pick<SegmentStores, 'available'>,
-    catalog: Pick<SharedCatalogView, 'segments'>,
-  ): Promise<Survey> {
+  static async make(stores: Pick<SegmentStores, 'available'>, catalog: Pick<CatalogView, 'segments'>): Promise<Survey> {
     const volumes: Listed[] = [];
     for (const store of stores.available()) volumes.push(await listVolume(store));
     const rows = new Map((await catalog.segments()).map((row) => [row.name, row]));

@@ -14,7 +14,7 @@
  *
  * A writer of this incarnation is left alone (I13). Its deletions, bars and swaps wait for the end (R2).
  */
-import { ADOPTION_LEASE, type Lease, type Segment, type SharedCatalog } from '../../catalog/index.ts';
+import { ADOPTION_LEASE, type Catalog, type Lease, type Segment } from '../../catalog/index.ts';
 import { askAgain } from '../ask-again.ts';
 import { commitCounted } from '../counters.ts';
 import { isDeletionSegment } from '../deletion-record.ts';
@@ -59,10 +59,7 @@ export async function adoptAll(options: AdoptionOptions, holder: string): Promis
 }
 
 /** The next incarnation: above all that left anything in the volumes, and above the catalog's own. */
-export async function nextIncarnation(
-  catalog: SharedCatalog,
-  stores: Pick<SegmentStores, 'available'>,
-): Promise<number> {
+export async function nextIncarnation(catalog: Catalog, stores: Pick<SegmentStores, 'available'>): Promise<number> {
   const survey = await Survey.make(stores, catalog);
   return Math.max(survey.nextIncarnation, (await catalog.incarnation()) + 1);
 }

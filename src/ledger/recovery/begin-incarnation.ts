@@ -5,7 +5,7 @@
  *
  * A list whose incarnation did not begin only makes the next one higher.
  */
-import { ADOPTION_LEASE, type SharedCatalog } from '../../catalog/index.ts';
+import { ADOPTION_LEASE, type Catalog } from '../../catalog/index.ts';
 import { HeldLease } from '../lease.ts';
 import { parseReplacedName } from '../replaced-notes.ts';
 import type { SegmentStore, SegmentStores } from '../segment-store.ts';
@@ -14,7 +14,7 @@ import { formatList, listName, parseListName } from './incarnation-list.ts';
 
 const OWN_FOLDER = '_pinakes/';
 
-type Begun = { readonly catalog: SharedCatalog; readonly stores: Pick<SegmentStores, 'available' | 'writable'> };
+type Begun = { readonly catalog: Catalog; readonly stores: Pick<SegmentStores, 'available' | 'writable'> };
 
 /** Returns the number of the incarnation. Called with a catalog in which everything is entered. */
 export async function beginIncarnation({ catalog, stores }: Begun, holder: string): Promise<number> {
@@ -46,7 +46,7 @@ export async function beginIncarnation({ catalog, stores }: Begun, holder: strin
 }
 
 /** Completes the beginning of an incarnation, also one that a killed owner began. */
-export async function endBegunIncarnation(catalog: SharedCatalog, holder: string): Promise<void> {
+export async function endBegunIncarnation(catalog: Catalog, holder: string): Promise<void> {
   if (!(await catalog.isAdopting())) return;
   const held = await HeldLease.take(catalog, ADOPTION_LEASE, holder);
   if (held) await catalog.endAdoption(held.lease);

@@ -14,7 +14,7 @@
  * ```
  */
 import { type Clock, type Finding, PinakesError } from '../../base/index.ts';
-import type { Lease, Segment, SharedCatalog } from '../../catalog/index.ts';
+import type { Catalog, Lease, Segment } from '../../catalog/index.ts';
 import { askAgain } from '../ask-again.ts';
 import { commitCounted } from '../counters.ts';
 import { COLLECTION_LEASE, HeldLease, type LeaseOptions } from '../lease.ts';
@@ -30,7 +30,7 @@ export const UNLISTED_NOTE = 'unlisted:';
 const UNLISTED_LIFE_MS = 24 * 3600 * 1000;
 
 export type CollectionOptions = LeaseOptions & {
-  readonly catalog: SharedCatalog;
+  readonly catalog: Catalog;
   readonly stores: Pick<SegmentStores, 'writable'>;
   readonly clock: Clock;
   /** How long readers may go on reading the parts of a sealed segment. */

@@ -4,13 +4,13 @@
  * healing, an adoption and a rebuild meet deletions that the catalog has not carried out.
  */
 import { equal, toHex } from '../../base/index.ts';
-import type { Bar, Capture, Mark, SharedCatalogView } from '../../catalog/index.ts';
+import type { Bar, Capture, CatalogView, Mark } from '../../catalog/index.ts';
 import type { Deletion } from '../deletion-record.ts';
 import { marksOf } from '../mark.ts';
 import { RootPlaces, type RootPlacesCatalog } from '../replacement/root-places.ts';
 import { isInBounds } from '../snapshot-bounds.ts';
 
-export type MatchingCatalog = Pick<SharedCatalogView, 'captures'> & RootPlacesCatalog;
+export type MatchingCatalog = Pick<CatalogView, 'captures'> & RootPlacesCatalog;
 
 export type CollectionName = (collection: number) => string | Promise<string>;
 

@@ -9,7 +9,7 @@
  * Segments of a compaction are replacements that are being written. Nothing refers to them before they are swapped in,
  * so they are not healed here.
  */
-import { ADOPTION_LEASE, type Lease, type Segment, type SharedCatalog } from '../../catalog/index.ts';
+import { ADOPTION_LEASE, type Catalog, type Lease, type Segment } from '../../catalog/index.ts';
 import { askAgain } from '../ask-again.ts';
 import { commitCounted, countersOf } from '../counters.ts';
 import { COMPACTION_LEASES, HeldLease, type LeaseOptions } from '../lease.ts';
@@ -174,13 +174,13 @@ export async function unlessLost<Answer>(
 }
 
 /** The segments that a lease has and that are not sealed, those with deletions last. */
-async function segmentsOf(catalog: Pick<SharedCatalog, 'segments'>, lease: string): Promise<Segment[]> {
+async function segmentsOf(catalog: Pick<Catalog, 'segments'>, lease: string): Promise<Segment[]> {
   const rows = (await catalog.segments()).filter((row) => row.state !== 'sealed' && row.lease?.name === lease);
   return rows.sort((a, b) => Number(a.collection === 0) - Number(b.collection === 0));
 }
 
 /** The names of the leases that have ended and have segments to heal. */
-export async function leasesToHeal(catalog: Pick<SharedCatalog, 'segments' | 'leases'>): Promise<string[]> {
+export async function leasesToHeal(catalog: Pick<Catalog, 'segments' | 'leases'>): Promise<string[]> {
   const living = new Set((await catalog.leases()).flatMap(({ name, isLiving }) => (isLiving ? [name] : [])));
   const names = (await catalog.segments()).flatMap(({ state, lease }) =>
     state !== 'sealed' && lease ? [lease.name] : [],

@@ -1,5 +1,5 @@
 /** Removes contents to which nothing refers, after records were entered that might have referred to them. */
-import type { BlockKey, Lease, SharedCatalog } from '../../catalog/index.ts';
+import type { BlockKey, Catalog, Lease } from '../../catalog/index.ts';
 import { type AskAgain, askAgain } from '../ask-again.ts';
 import { commitCounted } from '../counters.ts';
 
@@ -8,7 +8,7 @@ export const UNSWEPT_NOTE = 'unswept';
 const SWEPT_AT_ONCE = 1000;
 
 export type SweepOptions = {
-  readonly catalog: SharedCatalog;
+  readonly catalog: Catalog;
   /** Undefined under an embedded catalog. */
   readonly lease?: Lease | undefined;
   readonly again?: AskAgain | undefined;
@@ -32,6 +32,6 @@ export async function sweepContents({ catalog, lease, again }: SweepOptions): Pr
 }
 
 /** Whether there may be contents to which nothing refers. */
-export async function isUnswept(catalog: Pick<SharedCatalog, 'notes'>): Promise<boolean> {
+export async function isUnswept(catalog: Pick<Catalog, 'notes'>): Promise<boolean> {
   return UNSWEPT_NOTE in (await catalog.notes(UNSWEPT_NOTE));
 }

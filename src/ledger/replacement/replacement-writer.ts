@@ -8,7 +8,7 @@
  * another. The warcinfo record names these segments, and the last record has the runs (runs.ts).
  */
 import { assert, EMPTY, formatW3cDate, PinakesError } from '../../base/index.ts';
-import type { Segment, SharedCatalogView } from '../../catalog/index.ts';
+import type { CatalogView, Segment } from '../../catalog/index.ts';
 import { type Field, MemberEncoder, recordParts } from '../../warc/index.ts';
 import type { OpenSegment, SegmentKind } from '../open-segment.ts';
 import { RUNS_NOTE, Runs, runsRecord } from '../runs.ts';
@@ -41,7 +41,7 @@ export type Replacement = {
 };
 
 export type ReplacementOptions = {
-  readonly catalog: Pick<SharedCatalogView, 'notes' | 'segment'>;
+  readonly catalog: Pick<CatalogView, 'notes' | 'segment'>;
   readonly stores: Pick<SegmentStores, 'get'>;
   /** It has the compaction lease, and no other segment open. */
   readonly writer: SegmentWriter;
@@ -50,7 +50,7 @@ export type ReplacementOptions = {
 };
 
 /** The runs of a segment. One without any has its records where they were first written to. */
-export async function runsOf(catalog: Pick<SharedCatalogView, 'notes'>, segment: Segment): Promise<Runs> {
+export async function runsOf(catalog: Pick<CatalogView, 'notes'>, segment: Segment): Promise<Runs> {
   const { name, roots, bytes } = segment;
   const note = RUNS_NOTE + name;
   const text = (await catalog.notes(note))[note];

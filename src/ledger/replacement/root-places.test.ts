@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Segment, SharedMemoryCatalog } from '../../catalog/index.ts';
+import { MemoryCatalog, type Segment } from '../../catalog/index.ts';
 import { RUNS_NOTE, Runs } from '../runs.ts';
 import { RootPlaces, RunsCache } from './root-places.ts';
 
 const ROOT = { name: 'c/old.warc.gz', sequence: 1 };
 
 /** A catalog with a replacement whose only record was at 300 in its root, and is at 200 now. */
-async function withReplacement(): Promise<{ catalog: SharedMemoryCatalog; segment: Segment }> {
-  const catalog = new SharedMemoryCatalog({ clock: () => 0 });
+async function withReplacement(): Promise<{ catalog: MemoryCatalog; segment: Segment }> {
+  const catalog = new MemoryCatalog({ clock: () => 0 });
   const row = (await catalog.listSegment({ volume: 'main', name: 'c/new.warc.gz', collection: 1 }))!;
   const runs = new Runs();
   runs.add(Runs.ofRoot(ROOT, 500), { from: 300, offset: 200, bytes: 100, isAnew: false });

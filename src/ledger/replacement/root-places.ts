@@ -9,7 +9,7 @@
  * by sequence number, and of the offsets in them.
  */
 import { PinakesError } from '../../base/index.ts';
-import type { Capture, Place, RootSegment, Segment, SharedCatalogView } from '../../catalog/index.ts';
+import type { Capture, CatalogView, Place, RootSegment, Segment } from '../../catalog/index.ts';
 import { Runs } from '../runs.ts';
 import { compareTexts, type RootPlace, type SnapshotBounds, sequenceOf } from '../snapshot-bounds.ts';
 import { runsOf } from './replacement-writer.ts';
@@ -34,7 +34,7 @@ export class RunsCache {
   }
 
   /** Fails with OBJECT_MISSING where the segment was removed since its row was read, as its runs were with it. */
-  async of(catalog: Pick<SharedCatalogView, 'notes' | 'segment'>, segment: Segment): Promise<Runs> {
+  async of(catalog: Pick<CatalogView, 'notes' | 'segment'>, segment: Segment): Promise<Runs> {
     // One run, which grows with the segment.
     if (!segment.roots) return Runs.ofRoot({ name: segment.name, sequence: sequenceOf(segment) }, segment.bytes);
     const { name, number } = segment;
@@ -55,7 +55,7 @@ export class RunsCache {
   }
 }
 
-export type RootPlacesCatalog = Pick<SharedCatalogView, 'segments' | 'segment' | 'notes' | 'findCaptures'>;
+export type RootPlacesCatalog = Pick<CatalogView, 'segments' | 'segment' | 'notes' | 'findCaptures'>;
 
 export class RootPlaces {
   readonly #catalog: RootPlacesCatalog;

@@ -11,11 +11,11 @@ import type {
   BlockKey,
   Capture,
   CaptureQuestion,
+  CatalogView,
   CommitGroup,
   DeadRecord,
   Place,
   Segment,
-  SharedCatalogView,
 } from '../../catalog/index.ts';
 import { namedContent } from '../own-records.ts';
 import type { RecordFacts } from '../record-facts.ts';
@@ -25,10 +25,7 @@ import { runsOf } from './replacement-writer.ts';
 /** A record with a member of its own. */
 export type PlacedFacts = RecordFacts & { readonly length: number };
 
-export type MovesCatalog = Pick<
-  SharedCatalogView,
-  'notes' | 'findCaptures' | 'getBlocks' | 'deadRecords' | 'surplusRecords'
->;
+export type MovesCatalog = Pick<CatalogView, 'notes' | 'findCaptures' | 'getBlocks' | 'deadRecords' | 'surplusRecords'>;
 
 /** What else moves with a capture, such as notes about its place. */
 export type Followers = (

@@ -22,7 +22,7 @@
  * Only the holder of a volume's compaction lease replaces segments of the volume, and makes records in them holders.
  */
 import { type Clock, PinakesError } from '../../base/index.ts';
-import type { CommitGroup, CommitOutcome, Lease, Segment, SharedCatalog } from '../../catalog/index.ts';
+import type { Catalog, CommitGroup, CommitOutcome, Lease, Segment } from '../../catalog/index.ts';
 import { type AskAgain, askAgain } from '../ask-again.ts';
 import { commitCounted, countersOf } from '../counters.ts';
 import { compactionLease } from '../lease.ts';
@@ -42,7 +42,7 @@ const BATCH_RECORDS = 1000;
 const TRIES_MAX = 1000;
 
 export type SwapOptions = {
-  readonly catalog: SharedCatalog;
+  readonly catalog: Catalog;
   readonly stores: Pick<SegmentStores, 'get'>;
   readonly volume: string;
   /** The compaction lease of the volume. */
@@ -302,13 +302,13 @@ export class Swaps {
 }
 
 /** The swaps that began and did not end: the name of each replacement, with those of the segments that it replaces. */
-export async function pendingSwaps(catalog: Pick<SharedCatalog, 'notes'>): Promise<Map<string, readonly string[]>> {
+export async function pendingSwaps(catalog: Pick<Catalog, 'notes'>): Promise<Map<string, readonly string[]>> {
   const notes = Object.entries(await catalog.notes(SWAPPING_NOTE));
   return new Map(notes.map(([note, text]) => [note.slice(SWAPPING_NOTE.length), JSON.parse(text) as string[]]));
 }
 
 /** The replaced segments whose objects are not removed yet, by name. */
-export async function pendingRemovals(catalog: Pick<SharedCatalog, 'notes'>): Promise<Map<string, Removal>> {
+export async function pendingRemovals(catalog: Pick<Catalog, 'notes'>): Promise<Map<string, Removal>> {
   const notes = Object.entries(await catalog.notes(REPLACED_NOTE));
   return new Map(notes.map(([note, text]) => [note.slice(REPLACED_NOTE.length), JSON.parse(text) as Removal]));
 }

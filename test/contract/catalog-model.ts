@@ -1,6 +1,6 @@
 /**
- * Compares a catalog of many writers with SharedMemoryCatalog: both get the same random commits, leases and segments,
- * and then the same questions. `PINAKES_SEED=<seed>` repeats a run.
+ * Compares a catalog with MemoryCatalog: both get the same random commits, leases and segments, and then the same
+ * questions. Now and then the catalog is closed and opened again. `PINAKES_SEED=<seed>` repeats a run.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -11,17 +11,17 @@ import {
   type Bar,
   type BlockKey,
   type Capture,
+  type Catalog,
   type CommitGroup,
   type CommitOutcome,
   type Lease,
   type Mark,
+  MemoryCatalog,
   type NewBlock,
   type NewCapture,
   type SegmentChange,
-  type SharedCatalog,
-  SharedMemoryCatalog,
 } from '../../src/catalog/index.ts';
-import { all } from './catalog-fixture.ts';
+import { all, type CatalogUnderTest } from './catalog-fixture.ts';
 import { CatalogWorld } from './catalog-world.ts';
 
 const RUNS = 4;
@@ -33,7 +33,7 @@ const SEGMENTS = 4;
 const LIFE_MS = 1e9;
 
 /** Mostly commits that a check does not refuse, since they are made of what the model has. */
-class SharedWorld extends CatalogWorld {
+class GroupWorld extends CatalogWorld {
   readonly leases: Lease[] = [];
   #commits = 0;
 
@@ -42,7 +42,7 @@ class SharedWorld extends CatalogWorld {
     return { ...super.capture(), hash: this.below(3), place: { ...this.place(), segment: 1 + this.below(SEGMENTS) } };
   }
 
-  async group(model: SharedMemoryCatalog): Promise<CommitGroup> {
+  async group(model: MemoryCatalog): Promise<CommitGroup> {
     const captures = await all(model.captures({}));
     const blocks = await all(model.blocks());
     const known = () => (captures.length > 0 && this.below(4) > 0 ? this.pick(captures) : this.capture());
@@ -123,7 +123,7 @@ class SharedWorld extends CatalogWorld {
     return { kind: 'url', urlKey: this.capture().urlKey };
   }
 
-  async #segmentChanges(model: SharedMemoryCatalog): Promise<SegmentChange[]> {
+  async #segmentChanges(model: MemoryCatalog): Promise<SegmentChange[]> {
     const segments = await model.segments();
     if (segments.length === 0) return [];
     const { number, state, bytes, volume } = this.pick(segments);
@@ -143,7 +143,7 @@ class SharedWorld extends CatalogWorld {
   }
 
   /** A change that is not a commit. All random choices are made here, so that both catalogs make the same change. */
-  change(incarnation: number): (catalog: SharedCatalog) => Promise<unknown> {
+  change(incarnation: number): (catalog: Catalog) => Promise<unknown> {
     const name = this.pick(['writer 1', 'writer 2', ADOPTION_LEASE]);
     const lease: Lease =
       this.leases.length > 0 ? this.pick(this.leases) : { name: 'writer 1', epoch: this.below(3), incarnation: 1 };
@@ -152,16 +152,15 @@ class SharedWorld extends CatalogWorld {
     const isWithLease = this.below(3) > 0;
     const sequence = this.below(4) === 0 ? this.below(20) : undefined;
     const collection = `collection ${this.below(3)}`;
-    const take = async (catalog: SharedCatalog) => {
+    const take = async (catalog: Catalog) => {
       const taken = await catalog.takeLease(name, 'holder', lifeMs);
       if (taken && !this.leases.some((known) => known.name === taken.name && known.epoch === taken.epoch))
         this.leases.unshift(taken);
       return taken;
     };
-    const list = (catalog: SharedCatalog) =>
-      catalog.listSegment({ ...segment, sequence }, isWithLease ? lease : undefined);
+    const list = (catalog: Catalog) => catalog.listSegment({ ...segment, sequence }, isWithLease ? lease : undefined);
     const isRare = this.below(10) === 0;
-    return this.pick<(catalog: SharedCatalog) => Promise<unknown>>([
+    return this.pick<(catalog: Catalog) => Promise<unknown>>([
       take,
       take,
       list,
@@ -204,7 +203,7 @@ function comparable(outcome: CommitOutcome): unknown {
 }
 
 /** Everything that a catalog can be asked for without a question. */
-async function contentsOf(catalog: SharedCatalog) {
+async function contentsOf(catalog: Catalog) {
   const segments = await catalog.segments();
   const numbers = [1, 2, 3, 4, 5, 6];
   const leases = await catalog.leases();
@@ -224,9 +223,14 @@ async function contentsOf(catalog: SharedCatalog) {
   };
 }
 
-async function compareWithModel(seed: number, catalog: SharedCatalog): Promise<Record<string, number>> {
-  const world = new SharedWorld(seededRandom(seed));
-  const model = new SharedMemoryCatalog({ clock: () => 0 });
+async function compareWithModel(
+  seed: number,
+  subject: CatalogUnderTest,
+  { endsLeases }: CatalogModelOptions,
+): Promise<Record<string, number>> {
+  let catalog = await subject.open();
+  const world = new GroupWorld(seededRandom(seed));
+  const model = new MemoryCatalog({ clock: () => 0 });
   const outcomes: Record<string, number> = {};
   for (let number = 0; number < SEGMENTS; number++) {
     const segment = { volume: 'main', name: `s${number}`, collection: 1 };
@@ -258,23 +262,31 @@ async function compareWithModel(seed: number, catalog: SharedCatalog): Promise<R
       assert.deepEqual(await ask(catalog), await ask(model), where);
       assert.deepEqual(await ask(view), await ask(modelView), `${where}, in a view`);
     }
+    if (world.below(12) > 0) continue;
+    await view[Symbol.asyncDispose]();
+    await catalog.close();
+    catalog = await subject.open();
+    if (endsLeases) for (const lease of model.livingLeases()) model.expireLease(lease);
   }
+  await catalog.close();
   return outcomes;
 }
 
-/** Registers the comparison. `open` opens a new, empty catalog. */
-export function sharedCatalogModel(name: string, open: () => Promise<SharedCatalog>): void {
-  test(`a ${name} gives the same outcomes and answers as a SharedMemoryCatalog`, async (t) => {
+export type CatalogModelOptions = {
+  /** Whether leases end with the process that has the catalog open. */
+  readonly endsLeases: boolean;
+};
+
+/** Registers the comparison. `make` makes a new, empty catalog. */
+export function catalogModel(name: string, make: () => Promise<CatalogUnderTest>, options: CatalogModelOptions): void {
+  test(`a ${name} gives the same outcomes and answers as a MemoryCatalog`, async (t) => {
     const given = process.env.PINAKES_SEED;
     const seeds = given ? [Number(given)] : Array.from({ length: RUNS }, () => Math.floor(Math.random() * 2 ** 32));
     t.diagnostic(`seeds ${seeds.join(' ')}`);
     for (const seed of seeds) {
-      const catalog = await open();
-      try {
-        t.diagnostic(JSON.stringify(await compareWithModel(seed, catalog)));
-      } finally {
-        await catalog.close();
-      }
+      const subject = await make();
+      t.diagnostic(JSON.stringify(await compareWithModel(seed, subject, options)));
+      await subject.dispose();
     }
   });
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { firstSequenceOf } from './catalog.ts';
-import { SharedMemoryCatalog } from './shared-memory-catalog.ts';
+import { MemoryCatalog } from './memory-catalog.ts';
 
-suite('A catalog of many writers in memory', () => {
+suite('A catalog in memory', () => {
   test('never deals a sequence number of an earlier incarnation again, even if the segment is gone', async () => {
-    const catalog = new SharedMemoryCatalog({ clock: () => 0 });
+    const catalog = new MemoryCatalog({ clock: () => 0 });
     const list = async (name: string, sequence?: number) =>
       (await catalog.listSegment({ volume: 'main', name, collection: 1, sequence }))?.sequence;
     assert.equal(await list('a'), 1);
