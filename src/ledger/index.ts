@@ -10,6 +10,7 @@ export * from './commit/decide.ts';
 export * from './counters.ts';
 export * from './delete.ts';
 export * from './deletion-record.ts';
+export { droppedSegments } from './dropped-segments.ts';
 export * from './lease.ts';
 export * from './mark.ts';
 export * from './open-segment.ts';

@@ -31,6 +31,7 @@ import type { Catalog, CommitGroup, CommitOutcome, Lease, Place, Segment, Segmen
 import { type Field, MemberEncoder, recordParts, warcFields } from '../warc/index.ts';
 import { type AskAgain, askAgain, isRetryable } from './ask-again.ts';
 import { commitCounted, countersOf } from './counters.ts';
+import { droppedNote } from './dropped-segments.ts';
 import { ownerLease } from './lease.ts';
 import { OpenSegment, type SegmentKind } from './open-segment.ts';
 import { isReplaced } from './replaced-notes.ts';
@@ -374,7 +375,7 @@ export class SegmentWriter {
    * healing.
    */
   async dropEmpty(): Promise<void> {
-    const { catalog, lease, again } = this.#options;
+    const { catalog, lease, clock, again } = this.#options;
     for (const open of this.#open.values()) {
       const { number, state, bytes, volume, name } = open.segment;
       if (bytes > 0 || open.isDirty) continue;
@@ -382,7 +383,8 @@ export class SegmentWriter {
       const segments = [{ number, from: { state, bytes, volume }, to: undefined }];
       // On a volume with real append the object goes first: without a row it would be a file of the archivist's.
       await open.store.remove([name]);
-      const { kind } = await askAgain(() => commitCounted(catalog, { lease, segments }), again);
+      const putNotes = open.store.hasParts ? droppedNote(name, clock) : {};
+      const { kind } = await askAgain(() => commitCounted(catalog, { lease, segments, putNotes }), again);
       if (kind === 'committed') countersOf(catalog).note('removedSegments', name);
     }
   }

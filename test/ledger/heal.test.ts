@@ -2,15 +2,21 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { PinakesError } from '../../src/base/index.ts';
 import {
+  adoptAll,
+  boundsOfRows,
+  collectLeftovers,
+  droppedSegments,
   type HealedSegment,
   healSegment,
+  isInBounds,
   LEASE_LIFE_MS,
   leasesToHeal,
+  RootPlaces,
   type SegmentWriter,
 } from '../../src/ledger/index.ts';
 import type { TestCapture } from '../simulation/book.ts';
 import { heal, healingOf } from '../simulation/ledger-healer.ts';
-import { writerOf } from '../simulation/ledger-machine.ts';
+import { CONTENTS, storesOf, writerOf } from '../simulation/ledger-machine.ts';
 import { storeGroups } from '../simulation/ledger-writer.ts';
 import { VOLUME } from '../simulation/world.ts';
 import { SmallArchive } from './small-archive.ts';
@@ -162,6 +168,31 @@ suite('Healing', () => {
     await archive.catalog.listSegment({ volume: VOLUME, name: 'sim/new.warc.gz', collection: 1 }, lease);
     archive.now += LEASE_LIFE_MS;
     assert.deepEqual(await leasesToHeal(archive.catalog), []);
+  });
+
+  test('a part that arrives after its segment was dropped, and is adopted after a failover, is in no earlier snapshot (I8)', async () => {
+    const archive = new HealedArchive('bucket');
+    await archive.sealed('P', [c('p')]);
+    const writer = await archive.writer('W');
+    await writer.openFor(CONTENTS);
+    await archive.sealed('Q', [c('q', 'y')]);
+    assert.equal((await archive.heal('W'))[0]?.kind, 'dropped');
+    const { catalog } = archive;
+    const taken = async () => boundsOfRows(await catalog.segments(), await droppedSegments(catalog));
+    const before = await taken();
+    await archive.write('W', writer, [c('late', 'z')]);
+    await catalog.beginIncarnation(2);
+    const machine = archive.machine('A');
+    assert.ok(await adoptAll({ ...healingOf(machine), stores: storesOf(machine) }, 'A'));
+    const after = await taken();
+    const places = await RootPlaces.load(catalog);
+    for (const id of ['p', 'q', 'late']) {
+      const root = (await places.rootOf((await archive.capture(id))!.place))!;
+      assert.deepEqual([isInBounds(before, root), isInBounds(after, root)], [id !== 'late', true], id);
+    }
+    archive.now += 24 * 3600 * 1000;
+    await collectLeftovers({ catalog, clock: machine.clock, stores: storesOf(machine), graceMs: 0 }, 'G');
+    assert.deepEqual(await droppedSegments(catalog), []);
   });
 
   test('leaves a catalog that is being adopted alone (R2)', async () => {

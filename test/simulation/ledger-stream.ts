@@ -6,6 +6,7 @@ import type { CatalogView, Segment } from '../../src/catalog/index.ts';
 import {
   boundsOfRows,
   compareRoots,
+  droppedSegments,
   endIn,
   isInBounds,
   isMissing,
@@ -43,7 +44,7 @@ async function deliver(machine: Machine, volume: VolumeKind): Promise<void> {
   const livesLost = () => world.setbacks + Number(world.isLost);
   const before = livesLost();
   const { bounds, wanted } = await viewed(catalog, async (view) => {
-    const taken = boundsOfRows(await view.segments());
+    const taken = boundsOfRows(await view.segments(), await droppedSegments(view));
     return { bounds: taken, wanted: await capturesIn(view, taken) };
   });
   // A view of a catalog that went back is no snapshot.

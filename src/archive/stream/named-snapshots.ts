@@ -34,6 +34,7 @@ import type { RootSegment, Segment } from '../../catalog/index.ts';
 import {
   boundsOfRows,
   compareTexts,
+  droppedSegments,
   parseBounds,
   type RootPlaces,
   rootsOf,
@@ -113,7 +114,8 @@ export class NamedSnapshots {
       const segments = rows
         .filter(({ bytes }) => bytes > 0)
         .map((segment) => [segment.volume, segment.name, segment.bytes] as const);
-      const named: NamedSnapshot = { name, time: archive.clock(), segments, bounds: boundsOfRows(rows) };
+      const bounds = boundsOfRows(rows, await droppedSegments(archive.catalog));
+      const named: NamedSnapshot = { name, time: archive.clock(), segments, bounds };
       await this.#write([...this.#snapshots, named]);
       return named;
     });

@@ -9,13 +9,13 @@
  */
 import { type Clock, PinakesError } from '../../base/index.ts';
 import type { Catalog } from '../../catalog/index.ts';
-import { boundsOfRows, RootPlaces, type RunsCache, type SnapshotBounds } from '../../ledger/index.ts';
+import { boundsOfRows, droppedSegments, RootPlaces, type RunsCache, type SnapshotBounds } from '../../ledger/index.ts';
 import type { SegmentRegistry } from '../segment/segment-registry.ts';
 
 /** The parts of an open archive that are used to take a snapshot. */
 export type SnapshotArchive = {
   readonly clock: Clock;
-  readonly catalog: Pick<Catalog, 'isAdopting'>;
+  readonly catalog: Pick<Catalog, 'isAdopting' | 'notes'>;
   readonly segmentRegistry: SegmentRegistry;
   exclusive<T>(work: () => Promise<T>): Promise<T>;
 };
@@ -24,7 +24,7 @@ export type SnapshotArchive = {
 export function takeSnapshot(archive: SnapshotArchive): Promise<SnapshotBounds> {
   return archive.exclusive(async () => {
     await assertComplete(archive);
-    return boundsOfRows(await archive.segmentRegistry.all());
+    return boundsOfRows(await archive.segmentRegistry.all(), await droppedSegments(archive.catalog));
   });
 }
 

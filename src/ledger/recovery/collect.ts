@@ -17,6 +17,7 @@ import { type Clock, type Finding, PinakesError } from '../../base/index.ts';
 import type { Catalog, Lease, Segment } from '../../catalog/index.ts';
 import { askAgain } from '../ask-again.ts';
 import { commitCounted } from '../counters.ts';
+import { oldDroppedNotes } from '../dropped-segments.ts';
 import { COLLECTION_LEASE, HeldLease, type LeaseOptions } from '../lease.ts';
 import { parsePartName } from '../part-name.ts';
 import { REPLACED_NOTE } from '../replacement/swap.ts';
@@ -95,6 +96,7 @@ class Collection {
       doomed.push(...names.filter((name) => !named.has(name)));
     }
     for (const [note, at] of Object.entries(sealed)) if (clock() >= Number(at) + graceMs) removeNotes.push(note);
+    removeNotes.push(...(await oldDroppedNotes(catalog, clock)));
     await this.#remove(doomed);
     if (removeNotes.length > 0) await this.#commit({ removeNotes });
     return doomed;

@@ -12,6 +12,7 @@
 import { ADOPTION_LEASE, type Catalog, type Lease, type Segment } from '../../catalog/index.ts';
 import { askAgain } from '../ask-again.ts';
 import { commitCounted, countersOf } from '../counters.ts';
+import { droppedNote } from '../dropped-segments.ts';
 import { COMPACTION_LEASES, HeldLease, type LeaseOptions } from '../lease.ts';
 import { type Sealing, sealSegment } from '../seal.ts';
 import { isMissing } from '../segment-reader.ts';
@@ -105,7 +106,7 @@ async function setSealed(
 
 /** Removes the row of a segment in which nothing was committed. Parts that are left are for the collector. */
 async function dropSegment(options: HealingOptions, store: SegmentStore, row: Segment): Promise<boolean> {
-  const { catalog, lease, again } = options;
+  const { catalog, lease, clock, again } = options;
   const { number, state, bytes, volume, name } = row;
   // Without a row, an object of a volume with real append would be a file of the archivist's.
   if (!store.hasParts) {
@@ -113,7 +114,8 @@ async function dropSegment(options: HealingOptions, store: SegmentStore, row: Se
     countersOf(catalog).note('removedSegments', name);
   }
   const segments = [{ number, from: { state, bytes, volume }, to: undefined }];
-  const outcome = await askAgain(() => commitCounted(catalog, { lease, segments }), again);
+  const putNotes = store.hasParts ? droppedNote(name, clock) : {};
+  const outcome = await askAgain(() => commitCounted(catalog, { lease, segments, putNotes }), again);
   // An answer that was lost: the row is gone already.
   return outcome.kind === 'committed' || !(await catalog.segment(number));
 }

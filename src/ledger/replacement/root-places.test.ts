@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemoryCatalog, type Segment } from '../../catalog/index.ts';
 import { RUNS_NOTE, Runs } from '../runs.ts';
-import { RootPlaces, RunsCache } from './root-places.ts';
+import { boundsOfRows, RootPlaces, RunsCache } from './root-places.ts';
 
 const ROOT = { name: 'c/old.warc.gz', sequence: 1 };
 
@@ -47,4 +47,20 @@ test('the runs of a segment that was removed meanwhile are missing, and not thos
   assert.deepEqual((await kept.of(catalog, segment)).roots, [ROOT], 'the runs of a name never change');
   kept.forget();
   await assert.rejects(kept.of(catalog, segment), { code: 'OBJECT_MISSING' });
+});
+
+test('a snapshot has the lengths of segments that are not sealed, and nothing of those that were dropped', () => {
+  const row = (number: number, state: Segment['state']): Segment => ({
+    ...{ number, volume: 'main', name: `c/${number}.warc.gz`, collection: 1, state },
+    ...{ bytes: 100, records: 2, deadBytes: 0 },
+  });
+  const rows = [row(1, 'sealed'), row(2, 'sealing'), row(3, 'open')];
+  assert.deepEqual(boundsOfRows(rows, ['c/3.warc.gz', 'a/dropped.warc.gz']), {
+    before: 4,
+    open: [
+      ['a/dropped.warc.gz', 0],
+      ['c/2.warc.gz', 100],
+      ['c/3.warc.gz', 100],
+    ],
+  });
 });

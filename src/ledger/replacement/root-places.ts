@@ -138,14 +138,21 @@ export function compareRoots(one: RootSegment, other: RootSegment): number {
   return one.sequence - other.sequence || compareTexts(one.name, other.name);
 }
 
-/** The snapshot of the instant in which these rows were read together. */
-export function boundsOfRows(segments: readonly Segment[]): SnapshotBounds {
+/**
+ * The snapshot of the instant in which these rows were read together. With the names of dropped segments, which are
+ * read after the rows. A segment that is being sealed has its length too: a catalog that goes back finds it open.
+ */
+export function boundsOfRows(segments: readonly Segment[], dropped: readonly string[] = []): SnapshotBounds {
   let before = 0;
   const open: [string, number][] = [];
+  const known = new Set<string>();
   for (const segment of segments) {
     before = Math.max(before, sequenceOf(segment) + 1);
-    if (segment.state !== 'open') continue;
-    for (const { name } of rootsOf(segment)) open.push([name, segment.bytes]);
+    for (const { name } of rootsOf(segment)) {
+      known.add(name);
+      if (segment.state !== 'sealed') open.push([name, segment.bytes]);
+    }
   }
+  for (const name of dropped) if (!known.has(name)) open.push([name, 0]);
   return { before, open: open.sort(([one], [other]) => compareTexts(one, other)) };
 }
