@@ -1,10 +1,13 @@
 /** Runs `pinakes volume serve` as a process of its own, in a temporary folder, with a key for a bucket. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { toBase32 } from '../../src/base/index.ts';
+import { addVolumeKey } from '../../src/server/index.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../src/cli/main.ts');
 const BUCKET = 'archive';
@@ -21,7 +24,7 @@ export type VolumeServerProcess = VolumeKeyFile & {
   /** What the server has written to standard error. */
   readonly said: () => string;
   /** Adds another key. */
-  readonly addKey: (name: string, prefix: string, rights: 'read' | 'write') => VolumeKeyFile;
+  readonly addKey: (name: string, prefix: string, rights: 'read' | 'write') => Promise<VolumeKeyFile>;
   /** Stops the server gracefully. */
   readonly stop: () => Promise<void>;
   /** Ends the server at once, as a crash does. */
@@ -45,9 +48,7 @@ export type VolumeServerProcessOptions = {
 export async function startVolumeServerProcess(options: VolumeServerProcessOptions = {}): Promise<VolumeServerProcess> {
   const { args = [], nodeArgs = [], env = {} } = options;
   const directory = options.on?.directory ?? (await mkdtemp(join(tmpdir(), 'pinakes-volume-server-')));
-  const addKey = (name: string, prefix: string, rights: string) =>
-    addVolumeKeyByCommand(directory, name, prefix, rights);
-  const key = options.on?.key ?? addKey('main', BUCKET, 'write');
+  const key = options.on?.key ?? (await addKeyTo(directory, 'main', BUCKET, 'write'));
   const child = spawn(
     process.execPath,
     [...nodeArgs, MAIN, 'volume', 'serve', directory, '--listen', '127.0.0.1:0', '--json', ...args],
@@ -70,7 +71,7 @@ export async function startVolumeServerProcess(options: VolumeServerProcessOptio
     directory,
     child,
     said: () => said,
-    addKey,
+    addKey: (name, prefix, rights) => addKeyTo(directory, name, prefix, rights),
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
     restart: async () => {
@@ -84,11 +85,14 @@ export async function startVolumeServerProcess(options: VolumeServerProcessOptio
   };
 }
 
-/** Adds a key to the directory of a volume server with the command line. */
-export function addVolumeKeyByCommand(directory: string, name: string, prefix: string, rights: string): VolumeKeyFile {
-  const options = ['--dir', directory, '--prefix', prefix, '--rights', rights, '--json'];
-  const { stdout, stderr, status } = spawnSync(process.execPath, [MAIN, 'volume', 'key', 'add', name, ...options]);
-  if (status !== 0) throw new Error(`no key was added: ${stderr}`);
-  const { accessKeyId, secret } = JSON.parse(String(stdout)) as { accessKeyId: string; secret: string };
+/** Adds a key to the directory of a volume server. */
+export async function addKeyTo(
+  directory: string,
+  name: string,
+  prefix: string,
+  rights: 'read' | 'write',
+): Promise<VolumeKeyFile> {
+  const id = { accessKeyId: toBase32(randomBytes(12)), secret: randomBytes(30).toString('base64url') };
+  const { accessKeyId, secret } = await addVolumeKey(directory, { name, prefix, rights, ...id });
   return { accessKeyId, secretAccessKey: secret };
 }

@@ -12,11 +12,16 @@ import { type Clock, LruCache } from '../../base/index.ts';
 import { isAbsent } from './durable-folders.ts';
 import { isKeyPart } from './object-key.ts';
 
-const AGE_MAX_MS = 10_000;
+const AGE_MAX_MS = 2000;
+/** A folder that changed this shortly before it was read may change again without getting another time. */
+const CLOCK_STEP_MS = 100;
 /** A window is the part of a folder that is kept in memory. */
 const WINDOW_NAMES = 50_000;
 const NAMES_KEPT = 500_000;
 const READ_AT_ONCE = 1024;
+
+/** The time of no folder. */
+const NO_TIME = -1n;
 
 export type NamesWindow = {
   /** In order; folders end with a slash. */
@@ -74,7 +79,9 @@ export class FolderNames {
     this.#reading.set(folder, readers.add(changes));
     try {
       const readAt = this.#clock();
-      let window: KeptWindow = { ...(await smallestNames(folder, from)), from, readAt, mtimeNs };
+      const isSettled = Number(mtimeNs / 1_000_000n) < readAt - CLOCK_STEP_MS;
+      const time = isSettled ? mtimeNs : NO_TIME;
+      let window: KeptWindow = { ...(await smallestNames(folder, from)), from, readAt, mtimeNs: time };
       for (const change of changes) window = { ...window, ...applied(window, change), mtimeNs: undefined };
       this.#keep(folder, window);
       return window;

@@ -226,6 +226,7 @@ export class ObjectStore {
   async #giveName(path: string, draft: Draft, isReplacing: boolean): Promise<boolean> {
     for (;;) {
       try {
+        await this.#makeFolder(dirname(path));
         if (isReplacing) {
           // The draft keeps its own name too, so that a start after a crash finds it.
           const second = `${draft.path}.link`;
@@ -240,12 +241,18 @@ export class ObjectStore {
           throw isDirectory();
         }
         if (code === 'EISDIR' || code === 'ENOTEMPTY') throw isDirectory();
+        // The last object of the folder was removed meanwhile, and the folder with it.
         if (!isAbsent(cause)) throw cause;
-        await this.folders.make(dirname(path)).catch((again: unknown) => {
-          throw (again as NodeJS.ErrnoException).code === 'ENOTDIR' ? parentIsFile() : again;
-        });
       }
     }
+  }
+
+  /** Makes the folder of an object, unless it is there. */
+  async #makeFolder(folder: string): Promise<void> {
+    if (await this.folders.isFolder(folder)) return;
+    await this.folders.make(folder).catch((cause: unknown) => {
+      throw (cause as NodeJS.ErrnoException).code === 'ENOTDIR' ? parentIsFile() : cause;
+    });
   }
 }
 
