@@ -29,6 +29,9 @@ export type VolumeSetting = {
   readonly writable: boolean;
 };
 
+/** How contents are distributed over the writable volumes: by their digests, or by free space. */
+export type Distribution = 'hash' | 'uniform';
+
 export type Policies = {
   /** A segment larger than this is sealed, and a new one begins. */
   readonly segmentBytesMax: number;
@@ -37,6 +40,8 @@ export type Policies = {
    * number, smaller payloads are stored again.
    */
   readonly dedupBytesMin: number | 'auto';
+  /** Absent: `uniform`. */
+  readonly distribution?: Distribution;
 };
 
 export type CrawlPolicy = {
@@ -61,7 +66,13 @@ export type Connector = {
   readonly index?: IndexSettings;
 };
 
-export const DEFAULT_POLICIES: Policies = { segmentBytesMax: 1_000_000_000, dedupBytesMin: 'auto' };
+const DEFAULT_NUMBERS: Pick<Policies, 'segmentBytesMax' | 'dedupBytesMin'> = {
+  segmentBytesMax: 1_000_000_000,
+  dedupBytesMin: 'auto',
+};
+
+/** An earlier release refuses an archive with a policy that it does not know, so these are not written by default. */
+export const DEFAULT_POLICIES: Policies = DEFAULT_NUMBERS;
 
 /**
  * The default before there was `auto`. A connector with this value has the former default, not a choice of its user.
@@ -142,16 +153,19 @@ export function isVolumeName(name: string): boolean {
 function parsePolicies(value: unknown, bad: (detail: string) => PinakesError): Policies {
   if (value === undefined || value === null) return DEFAULT_POLICIES;
   if (!isRecord(value)) throw bad('policies are not a mapping');
-  const policies: Record<string, number | 'auto'> = { ...DEFAULT_POLICIES };
-  for (const [name, number] of Object.entries(value)) {
-    if (!(name in DEFAULT_POLICIES)) throw bad(`there is no policy ${name}`);
+  const { distribution, ...numbers } = value;
+  if (distribution !== undefined && distribution !== 'hash' && distribution !== 'uniform')
+    throw bad('policy distribution is neither hash nor uniform');
+  const policies: Record<string, number | 'auto'> = { ...DEFAULT_NUMBERS };
+  for (const [name, number] of Object.entries(numbers)) {
+    if (!(name in DEFAULT_NUMBERS)) throw bad(`there is no policy ${name}`);
     const isAuto = name === 'dedupBytesMin' && (number === 'auto' || number === FORMER_DEDUP_BYTES_MIN);
     if (isAuto) continue;
     if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0)
       throw bad(`policy ${name} is not a number`);
     policies[name] = number;
   }
-  return policies as Policies;
+  return { ...(policies as typeof DEFAULT_NUMBERS), ...(distribution && { distribution }) };
 }
 
 function parseCrawl(value: unknown, bad: (detail: string) => PinakesError): CrawlPolicy {

@@ -4,8 +4,8 @@
  * ```
  *   <volume>:<algorithm>:<hex digest>[~<overflow number>]        main:sha256:9f86d081...~1
  * ```
- * The volume is a hint: it had the content when the key was made. After a migration, the catalog finds the content in
- * another volume.
+ * The volume is a hint: when the key was made, the record that holds the content was there, also when the key was made
+ * for a duplicate elsewhere. The catalog finds the content wherever it is now.
  */
 import { fromHex, PinakesError, toHex } from '../base/index.ts';
 import type { BlockKey } from '../catalog/index.ts';

@@ -30,9 +30,8 @@ export async function storeMetadata(
   const collectionName = options.collection ?? 'default';
   await archive.growing(async () => {
     const collection = await archive.collections.number(collectionName);
-    const { volumes } = archive;
-    const wanted = options.volume && volumes.named(options.volume).name;
-    const volume = wanted ?? (await volumeChoice(volumes))(new Uint8Array(32));
+    const wanted = options.volume && archive.volumes.named(options.volume).name;
+    const volume = wanted ?? (await volumeChoice(archive))(new Uint8Array(32));
     try {
       await commitUntilTaken(async () => {
         const open = await archive.segmentWriter.openFor({ collection, collectionName, volume, coding: 'gzip' });

@@ -189,9 +189,8 @@ export class AddedFile implements StepSource {
         const { digest } = samples;
         const collectionName = options.collection ?? 'default';
         const collection = await archive.collections.number(collectionName);
-        const { volumes } = archive;
-        const wanted = options.volume && volumes.named(options.volume).name;
-        const volume = wanted ?? (await volumeChoice(volumes))(digest);
+        const wanted = options.volume && archive.volumes.named(options.volume).name;
+        const volume = wanted ?? (await volumeChoice(archive))(digest);
         // Uncompressed records are stored as gzip members: the same records in less space.
         const kind: SegmentKind = {
           collection,

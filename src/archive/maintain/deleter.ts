@@ -29,8 +29,8 @@ export async function deleterOf(archive: OpenedArchive, changed: Set<number>): P
   });
 }
 
-async function deletionKind({ volumes }: OpenedArchive): Promise<SegmentKind> {
-  const volume = (await volumeChoice(volumes))(new Uint8Array(32));
+async function deletionKind(archive: OpenedArchive): Promise<SegmentKind> {
+  const volume = (await volumeChoice(archive))(new Uint8Array(32));
   return { collection: DELETIONS.number, collectionName: DELETIONS.name, volume, coding: 'gzip' };
 }
 

@@ -6,6 +6,7 @@ import type { Segment } from '../../catalog/index.ts';
 import type { BucketTraits, LinkedVolume } from '../../volume/index.ts';
 import { isVolumeName, type VolumeSetting } from '../connector.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
+import { noteDisplaced } from '../segment/volume-choice.ts';
 import { createVolume } from '../segment/volume-set.ts';
 import { volumeWriter } from '../segment/volume-writer.ts';
 import { healArchive } from './heal.ts';
@@ -158,6 +159,8 @@ function areNested(one: VolumeSetting, other: VolumeSetting): boolean {
 /** Enters an open volume in the connector, and its segments in the catalog. */
 async function enterVolume(archive: OpenedArchive, setting: VolumeSetting, options: AddVolumeOptions): Promise<void> {
   await archive.changeConnector({ ...archive.connector, volumes: [...archive.connector.volumes, setting] });
+  const { name, writable } = setting;
+  if (writable && archive.connector.policies.distribution === 'hash') await noteDisplaced(archive, [name]);
   await healArchive(archive, options);
 }
 
@@ -231,6 +234,8 @@ export async function setVolumeWritable(archive: OpenedArchive, name: string, wr
     const volumes = archive.connector.volumes.map((volume) => (volume.name === name ? changed : volume));
     await archive.changeConnector({ ...archive.connector, volumes });
     await archive.volumes.put(archive.directory, changed);
+    // Its share of the contents is in the other volumes, or its own contents belong to the others.
+    if (archive.connector.policies.distribution === 'hash') await noteDisplaced(archive, [name]);
   });
 }
 

@@ -340,7 +340,7 @@ export class StoreQueue {
       if (!numbers.has(name)) numbers.set(name, await collections.number(name));
     }
     const chooses = group.some(({ options }) => options.volume === undefined);
-    const volumeOf = chooses ? await volumeChoice(volumes) : undefined;
+    const volumeOf = chooses ? await volumeChoice(this.#archive) : undefined;
     return (waiting) => {
       const collectionName = collectionOf(waiting.options);
       const { volume: wanted } = waiting.options;
@@ -388,7 +388,10 @@ export class StoreQueue {
       hash: recordHash(record.recordId),
     };
     draft.putCapture(capture);
-    return { key: formatContentKey(open.kind.volume, key), capture, isNew };
+    // The volume where the content is: that of the record that holds it, also when this capture is elsewhere.
+    const holder = decision.kind === 'lost' || isNew ? place : decision.block.holder;
+    const volume = (await this.#archive.segmentRegistry.find(holder.segment))?.volume ?? open.kind.volume;
+    return { key: formatContentKey(volume, key), capture, isNew };
   }
 
   /** The decision about a content, with its holder and its revisit if they were needed. */

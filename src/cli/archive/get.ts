@@ -68,6 +68,8 @@ async function captureJson(archive: Archive, { capture, head, damage }: Retrieve
   const { place, block } = capture;
   const [location] = await archive.records.locate([place]);
   if (!location) throw new PinakesError('CONTENT_MISSING', { where: `segment ${place.segment}` });
+  const [held] = block ? await archive.getBlocks([block]) : [];
+  const [holder] = held ? await archive.records.locate([held.holder]) : [];
   return {
     url: capture.url,
     pageId: formatPageId(pageId(capture.url)),
@@ -77,7 +79,7 @@ async function captureJson(archive: Archive, { capture, head, damage }: Retrieve
     status: capture.status,
     mime: capture.mime,
     collection: await archive.collections.name(capture.collection),
-    key: block ? formatContentKey(location.volume, block) : null,
+    key: block ? formatContentKey((holder ?? location).volume, block) : null,
     recordId: head.recordId ?? null,
     volume: location.volume,
     segment: location.segment,

@@ -30,11 +30,14 @@ export type WithPrevious = { readonly capture: Capture; readonly previous: Captu
 
 export async function captureItems(archive: Archive, list: readonly WithPrevious[]): Promise<CaptureItem[]> {
   const known = list.flatMap(({ capture }) => (capture.block ? [capture.block] : []));
-  const blocks = (await archive.getBlocks(known))[Symbol.iterator]();
-  const locations = await archive.records.locate(list.map(({ capture }) => capture.place));
+  const held = (await archive.getBlocks(known))[Symbol.iterator]();
+  const blocks = list.map(({ capture }) => (capture.block ? held.next().value : undefined));
+  // A key names the volume where the content is, which may be another one than that of the capture's record.
+  const places = list.map(({ capture }, index) => blocks[index]?.holder ?? capture.place);
+  const locations = await archive.records.locate(places);
   const items = list.map(async ({ capture, previous }, index): Promise<CaptureItem> => {
     const collection = await archive.collections.name(capture.collection);
-    const block = capture.block ? blocks.next().value : undefined;
+    const block = blocks[index];
     const volume = locations[index]?.volume;
     return {
       id: captureId(capture),
