@@ -35,6 +35,7 @@ import type { DeleteOptions, DeletePreview, DeleteReport } from './maintain/dele
 import { type Examination, examineOpened } from './maintain/doctor.ts';
 import { healArchive } from './maintain/heal.ts';
 import type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
+import type { RebalanceOptions, RebalanceReport } from './maintain/rebalance-report.ts';
 import { endRebuild, type RebuildOptions, rebuildCatalog } from './maintain/rebuild.ts';
 import type { RecompressOptions, RecompressReport } from './maintain/recompress.ts';
 import type { ReleaseOptions } from './maintain/release.ts';
@@ -429,6 +430,12 @@ export class Archive implements CaptureReader {
   async migrate(from: string, to: string, options: MigrateOptions = {}): Promise<MigrateReport> {
     const { migrateVolume } = await import('./maintain/migrate.ts');
     return this.#compactions.run(() => this.#opened.freeing(() => migrateVolume(this.#opened, from, to, options)));
+  }
+
+  /** Brings records to the volumes that the policy chooses. With `dryRun`, only reports what would be moved. */
+  async rebalance(options: RebalanceOptions = {}): Promise<RebalanceReport> {
+    const { rebalanceArchive } = await import('./maintain/rebalance.ts');
+    return this.#compactions.run(() => this.#opened.freeing(() => rebalanceArchive(this.#opened, options)));
   }
 
   /** The records of a snapshot, each exactly once, from the beginning or from a cursor. */

@@ -32,6 +32,7 @@ export {
 } from './maintain/doctor.ts';
 export { type Advice, adviceOn } from './maintain/doctor-advice.ts';
 export type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
+export type { RebalanceMove, RebalanceOptions, RebalanceReport } from './maintain/rebalance-report.ts';
 export type { RecompressReport } from './maintain/recompress.ts';
 export type { ReleaseOptions } from './maintain/release.ts';
 export type { StayingSegments } from './maintain/staying-segments.ts';

@@ -30,6 +30,7 @@ export * from './recovery/rebuild.ts';
 export * from './recovery/sweep.ts';
 export * from './reference-choice.ts';
 export * from './replaced-notes.ts';
+export * from './replacement/relocation.ts';
 export * from './replacement/replacement-writer.ts';
 export * from './replacement/root-places.ts';
 export * from './replacement/swap.ts';

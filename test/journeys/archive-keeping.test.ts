@@ -247,6 +247,23 @@ test('a host with a port and without a scheme is accepted as a URL by every comm
   assert.match((await pinakes(at, 'get', typed)).err, /CONTENT_MISSING/);
 });
 
+test('records are moved to the volumes of their hashes', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'one.warc.gz'), 'one', 20);
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'one.warc.gz');
+  await pinakes(at, 'volume', 'add', 'second', 'disk2', '--create');
+  const connector = join(at, 'archive/archive.yaml');
+  writeFileSync(connector, readFileSync(connector, 'utf8').replace('policies:', 'policies:\n  distribution: hash'));
+  const planned = await pinakes(at, 'volume', 'rebalance', '--dry-run');
+  assert.match(planned.out, /^would move \d+ records of .* from main to second\n$/);
+  const moved = await pinakes(at, 'volume', 'rebalance');
+  assert.equal(moved.out, planned.out.replace('would move', 'moved'));
+  assert.match((await pinakes(at, 'volume', 'rebalance')).out, /^nothing to move/);
+  assert.equal((await pinakes(at, 'get', 'http://one.test/3')).code, 0);
+  assert.equal((await pinakes(at, 'verify')).code, 0);
+});
+
 test('volumes are added, listed, made read-only and migrated into each other, and a missing volume is named', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 20);

@@ -48,6 +48,7 @@ const TYPED: Readonly<Record<string, readonly string[]>> = {
   'volume set': ['volume', 'set', 'second', 'writable'],
   'volume ls': ['volume', 'ls'],
   'volume migrate': ['volume', 'migrate', 'main', 'second'],
+  'volume rebalance': ['volume', 'rebalance'],
   'volume remove': ['volume', 'remove', 'main'],
   'warc convert': ['warc', 'convert', '--to', 'warc.zst', 'a.warc.gz'],
   stats: ['stats'],

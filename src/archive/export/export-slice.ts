@@ -116,7 +116,7 @@ async function* segmentSlice(
   for (let attempt = 1; captures.length > 0; attempt++) {
     const segment = await archive.segmentRegistry.find(number);
     if (!segment) {
-      yield* segmentSlice(archive, ...(await movedTo(archive, number, captures)), options);
+      for (const [now, moved] of await movedTo(archive, captures)) yield* segmentSlice(archive, now, moved, options);
       return;
     }
     if (!options.concurrentRecords) {
@@ -154,20 +154,20 @@ export async function movedRecord(
   return { segment: now.segment.number, record: await recordAt(archive, now.segment, now.offset, record) };
 }
 
+/** The segments with these captures now. Records of one segment may have moved to several. */
 async function movedTo(
   archive: OpenedArchive,
-  number: number,
   captures: readonly SliceRecord[],
-): Promise<[number, SliceRecord[]]> {
-  let at = number;
-  const moved: SliceRecord[] = [];
+): Promise<ReadonlyMap<number, SliceRecord[]>> {
+  const moved = new Map<number, SliceRecord[]>();
   for (const capture of captures) {
     const now = await movedRecord(archive, capture);
     if (!now) continue;
-    at = now.segment;
-    moved.push(now.record);
+    const records = moved.get(now.segment) ?? [];
+    records.push(now.record);
+    moved.set(now.segment, records);
   }
-  return [at, moved];
+  return moved;
 }
 
 /** Reads the record at a place, since a record that was written anew may have another length and another type. */

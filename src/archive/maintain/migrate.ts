@@ -75,6 +75,17 @@ export async function migrateVolume(
   return report;
 }
 
+/** Moves one segment. Undefined when it was already there, or no longer exists. */
+export async function moveSegment(
+  archive: OpenedArchive,
+  number: number,
+  fromName: string,
+  toName: string,
+): Promise<Segment | undefined> {
+  const { volumes } = archive;
+  return new Migration(archive, volumes.named(fromName), volumes.named(toName), false).move(number);
+}
+
 /** Returns an error that concerns only one segment, so that the others are still moved. Throws any other error. */
 function segmentFailure(error: unknown): PinakesError {
   if (!(error instanceof PinakesError) || (error.retryable && !isBadSector(error))) throw error;

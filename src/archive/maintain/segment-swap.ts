@@ -18,9 +18,12 @@ import {
   HeldLease,
   LEASE_LIFE_MS,
   type PlacedFacts,
+  pendingRelocations,
   pendingRemovals,
   pendingSwaps,
   REPLACED_NOTE,
+  type RelocationOptions,
+  Relocations,
   type Replacement,
   ReplacementWriter,
   RUNS_NOTE,
@@ -29,6 +32,7 @@ import {
   refusalOf,
   type SegmentKind,
   SWAPPING_NOTE,
+  type SwapOptions,
   Swaps,
 } from '../../ledger/index.ts';
 import { type Field, readRecords } from '../../warc/index.ts';
@@ -44,19 +48,63 @@ import { appliedNote } from '../segment/tombstones.ts';
 const SHARED_GRACE_MS = 3600 * 1000;
 
 /** Lists and begins a segment that replaces another one. What it replaces is sealed. */
-export async function beginReplacement(
+export function beginReplacement(
   archive: OpenedArchive,
   replaced: Segment,
   kind: SegmentKind,
   fields: readonly Field[],
 ): Promise<ReplacementWriter> {
-  return withLease(archive, replaced.volume, async ({ lease }) => {
+  return beginWriting(archive, replaced, kind, fields, false);
+}
+
+/** Lists and begins a segment in another volume for some records of a sealed segment. */
+export function beginRelocation(archive: OpenedArchive, old: Segment, kind: SegmentKind): Promise<ReplacementWriter> {
+  return beginWriting(archive, old, kind, [], true);
+}
+
+function beginWriting(
+  archive: OpenedArchive,
+  old: Segment,
+  kind: SegmentKind,
+  fields: readonly Field[],
+  isRelocation: boolean,
+): Promise<ReplacementWriter> {
+  return withLease(archive, kind.volume, async ({ lease }) => {
     const { catalog, stores, clock, newId } = archive;
-    const writer = archive.newWriter(lease);
-    const written = await ReplacementWriter.begin({ catalog, stores, writer, clock, newId }, [replaced], kind, fields);
+    const options = { catalog, stores, writer: archive.newWriter(lease), clock, newId };
+    const written = await ReplacementWriter.begin(options, [old], kind, fields, isRelocation);
     archive.segmentRegistry.replacing.add(written.row.number);
     return written;
   });
+}
+
+/** Moves the records that were copied to a segment by relocation. Undefined: their old segment has changed. */
+export async function relocateIn(archive: OpenedArchive, written: Replacement): Promise<Segment | undefined> {
+  const { segmentRegistry, catalog } = archive;
+  const { row, replaced } = written;
+  const [old] = replaced;
+  assert(old && replaced.length === 1, 'records of one segment move together');
+  // Neither segment may be replaced meanwhile.
+  return withLease(archive, old.volume, () =>
+    withLease(archive, row.volume, async (held) => {
+      const swaps = swapsOf(archive, row.volume, held);
+      try {
+        await enterTombstones(archive, old);
+        // The new segment is read before its row says so.
+        const { bytes, records, runs } = written;
+        segmentRegistry.put({ ...row, state: 'sealed', bytes, records, roots: runs.roots });
+        const moved = await new Relocations(relocationOf(archive, row.volume, held)).relocate(written);
+        if (!moved) await swaps.discard(row);
+        return moved;
+      } catch (error) {
+        await giveUp(archive, swaps, row, old).catch(() => {});
+        throw error;
+      } finally {
+        segmentRegistry.replacing.delete(row.number);
+        if (!(await catalog.segment(row.number).catch(() => row))) segmentRegistry.forget(row.number);
+      }
+    }),
+  );
 }
 
 /** Swaps a replacement in, and removes the replaced segment. Returns the row of the replacement. */
@@ -87,7 +135,10 @@ export async function swapIn(archive: OpenedArchive, replacement: Replacement): 
 
 /** After a failure: a swap that began is finished before the next change, and any other replacement is discarded. */
 async function giveUp(archive: OpenedArchive, swaps: Swaps, row: Segment, old: Segment): Promise<void> {
-  if ((await archive.catalog.segment(row.number))?.state === 'open') await swaps.discard(row).catch(() => {});
+  // A catalog that takes no changes may have made the last one: only the next opening finds out.
+  const isUnclear = archive.catalog.refusal !== undefined;
+  if (!isUnclear && (await archive.catalog.segment(row.number))?.state === 'open')
+    await swaps.discard(row).catch(() => {});
   await refreshSegments(archive, [row.number, old.number]);
 }
 
@@ -110,6 +161,7 @@ export async function finishSwaps(archive: OpenedArchive): Promise<void> {
     await withLease(archive, name, async (held) => {
       const swaps = swapsOf(archive, name, held);
       await swaps.finishSwaps();
+      await new Relocations(relocationOf(archive, name, held)).finish();
       await swaps.removeReplaced();
       await swaps.discardUnfinished(segmentRegistry.replacing);
     });
@@ -120,7 +172,7 @@ export async function finishSwaps(archive: OpenedArchive): Promise<void> {
 /** The volumes in which a swap, a removal or a replacement was not finished. */
 async function volumesToSettle({ catalog, segmentRegistry }: OpenedArchive): Promise<Set<string>> {
   const names = new Set<string>();
-  for (const name of (await pendingSwaps(catalog)).keys()) {
+  for (const name of [...(await pendingSwaps(catalog)).keys(), ...(await pendingRelocations(catalog)).keys()]) {
     const row = await catalog.segmentByName(name);
     if (row) names.add(row.volume);
   }
@@ -151,17 +203,36 @@ async function withLease<Answer>(
   }
 }
 
-function swapsOf(archive: OpenedArchive, volume: string, { lease }: HeldLease): Swaps {
+function swapsOf(archive: OpenedArchive, volume: string, held: HeldLease): Swaps {
+  const { catalog, tombstones } = archive;
+  return new Swaps({
+    ...besidesOf(archive, volume, held),
+    // Readers in this process read on in the replacement.
+    graceMs: catalog.isShared ? SHARED_GRACE_MS : 0,
+    onRemoved: (name) => tombstones.remove({ name }),
+  });
+}
+
+function relocationOf(archive: OpenedArchive, volume: string, held: HeldLease): RelocationOptions {
+  const { fingerprint } = archive;
+  const onStep = (numbers: readonly number[]) => refreshSegments(archive, numbers);
+  return { ...besidesOf(archive, volume, held), fingerprint, onStep };
+}
+
+/** What the archive knows of records that move. */
+function besidesOf(
+  archive: OpenedArchive,
+  volume: string,
+  { lease }: HeldLease,
+): Omit<SwapOptions, 'graceMs' | 'onRemoved'> {
   const { catalog, stores, clock, tombstones, volumes } = archive;
   let odd = new OddCounter();
-  return new Swaps({
+  return {
     catalog,
     stores,
     volume,
     lease,
     clock,
-    // Readers in this process read on in the replacement.
-    graceMs: catalog.isShared ? SHARED_GRACE_MS : 0,
     async *read(segment, from, to) {
       if (from === 0) odd = new OddCounter();
       for await (const facts of placedRecords(archive, segment, from, to)) {
@@ -181,8 +252,7 @@ function swapsOf(archive: OpenedArchive, volume: string, { lease }: HeldLease): 
       const applied = await tombstones.appliedNotes(replacement.name);
       return { putNotes: { ...applied, ...odd.notes(replacement.number) }, removeNotes };
     },
-    onRemoved: (name) => tombstones.remove({ name }),
-  });
+  };
 }
 
 /** The notes about revisits without a known content, which have the places of the revisits. */

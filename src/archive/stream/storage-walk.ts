@@ -1,11 +1,16 @@
 /**
  * Walks over the records of a snapshot in storage order: root segment after root segment, each read from front to back
- * in the segment that has its records now.
+ * in the segments that have its records now. There are several when records of it were moved to other volumes; these
+ * are read side by side, and their records are merged in the order of the root.
  *
- * Compaction may replace that segment meanwhile, and a rebuild may give it another number. The walk notices that before
- * it delivers the next record, and continues after the root place of the last delivered record (I8). Records that were
- * deleted meanwhile are not delivered, and neither are their concurrent records. Records that compaction added to a
- * segment, its warcinfo and its runs, have no root place and are not delivered.
+ * Compaction may replace those segments meanwhile, records may move between them, and a rebuild may give them other
+ * numbers. The walk notices that before it delivers the next record, and continues after the root place of the last
+ * delivered record (I8). Records that were deleted meanwhile are not delivered, and neither are their concurrent
+ * records. Records that compaction added to a segment, its warcinfo and its runs, have no root place and are not
+ * delivered.
+ *
+ * A record that moved is dead where it was. So whenever dead records are looked up, the walk checks afterwards that it
+ * reads all segments of the root: the row of a new segment is in the catalog before the first record moves to it.
  */
 import { type Finding, PinakesError } from '../../base/index.ts';
 import type { RootSegment, Segment } from '../../catalog/index.ts';
@@ -15,6 +20,7 @@ import {
   type RootPlace,
   type RootPlaces,
   type Runs,
+  rootsOf,
   type SnapshotBounds,
 } from '../../ledger/index.ts';
 import type { ReadingRecord } from '../../warc/index.ts';
@@ -80,23 +86,22 @@ export class StorageWalk {
     let failures = 0;
     for (;;) {
       const places = this.#places!;
-      const [segment] = places.root(root.name)?.segments ?? [];
+      const segments = places.root(root.name)?.segments ?? [];
       // All records of the root were deleted.
-      if (!segment) return;
+      if (segments.length === 0) return;
       try {
         let isOver = true;
-        const runs = await places.runsOf(segment);
-        for await (const record of this.#read(segment, runs, root)) {
-          if (!(await this.#isThere(segment))) {
+        for await (const walked of this.#merged(root, segments, places)) {
+          if (!walked || !(await this.#areThere(segments))) {
             isOver = false;
             break;
           }
-          const { offset, innerOffset } = record.head;
-          const place = runs.rootOf(offset);
-          if (!place || place.root !== root.name || this.#isDelivered(place, innerOffset)) continue;
+          const { record, place } = walked;
+          const { innerOffset } = record.head;
+          if (this.#isDelivered(place, innerOffset)) continue;
           this.#position = { root: root.name, sequence: root.sequence, offset: place.offset, innerOffset };
           failures = 0;
-          yield { segment, record, place };
+          yield walked;
         }
         if (isOver) return;
       } catch (error) {
@@ -104,6 +109,74 @@ export class StorageWalk {
       }
       this.#places = await rootPlacesOf(this.#archive);
     }
+  }
+
+  /** The records of a root in its order. Undefined: other segments have records of it now. */
+  async *#merged(
+    root: RootSegment,
+    segments: readonly Segment[],
+    places: RootPlaces,
+  ): AsyncGenerator<WalkedRecord | undefined> {
+    const known: ReadonlySet<number> = new Set(segments.map(({ number }) => number));
+    const readers = segments.map((segment) => this.#walkedIn(root, segment, places, known));
+    if (readers.length === 1) {
+      yield* readers[0]!;
+      return;
+    }
+    try {
+      const heads = new Map<(typeof readers)[number], WalkedRecord>();
+      const advance = async (reader: (typeof readers)[number]) => {
+        heads.delete(reader);
+        const { done, value } = await reader.next();
+        if (!done && value) heads.set(reader, value);
+        return done === true || value !== undefined;
+      };
+      for (const reader of readers)
+        if (!(await advance(reader))) {
+          yield undefined;
+          return;
+        }
+      while (heads.size > 0) {
+        const [reader, first] = [...heads].reduce((one, other) => (isEarlier(other[1], one[1]) ? other : one));
+        yield first;
+        if (await advance(reader)) continue;
+        yield undefined;
+        return;
+      }
+    } finally {
+      for (const reader of readers) await reader.return(undefined);
+    }
+  }
+
+  /** The records of a root in one segment. */
+  async *#walkedIn(
+    root: RootSegment,
+    segment: Segment,
+    places: RootPlaces,
+    known: ReadonlySet<number>,
+  ): AsyncGenerator<WalkedRecord | undefined> {
+    const runs = await places.runsOf(segment);
+    for await (const record of this.#read(segment, runs, root, known)) {
+      if (!record) {
+        yield undefined;
+        return;
+      }
+      const place = runs.rootOf(record.head.offset);
+      if (place?.root === root.name) yield { segment, record, place };
+    }
+  }
+
+  async #areThere(segments: readonly Segment[]): Promise<boolean> {
+    for (const segment of segments) if (!(await this.#isThere(segment))) return false;
+    return true;
+  }
+
+  /** Whether segments that the walk does not read have records of the root. */
+  async #hasOthers(root: RootSegment, known: ReadonlySet<number>): Promise<boolean> {
+    const rows = await this.#archive.catalog.segments();
+    return rows.some(
+      (row) => row.bytes > 0 && !known.has(row.number) && rootsOf(row).some(({ name }) => name === root.name),
+    );
   }
 
   /** After a rebuild, a number may be that of another segment. */
@@ -118,7 +191,12 @@ export class StorageWalk {
   }
 
   /** The records of a root in a segment, from the first one on that may not have been delivered. */
-  async *#read(segment: Segment, runs: Runs, root: RootSegment): AsyncGenerator<ReadingRecord> {
+  async *#read(
+    segment: Segment,
+    runs: Runs,
+    root: RootSegment,
+    known: ReadonlySet<number>,
+  ): AsyncGenerator<ReadingRecord | undefined> {
     const { since } = this.#options;
     const position = this.#position?.root === root.name ? this.#position.offset : 0;
     const begun = Math.max(position, since ? endIn(since, root) : 0);
@@ -128,13 +206,23 @@ export class StorageWalk {
     const to = section.next ?? segment.bytes;
     const last = endIn(this.#bounds, root);
     const end = Number.isFinite(last) ? (runs.currentOf(root.name, last)?.offset ?? to) : to;
-    yield* this.#readRange(segment, start.offset, end);
+    yield* this.#readRange(root, known, segment, start.offset, end);
   }
 
-  async *#readRange(segment: Segment, from: number, end: number): AsyncGenerator<ReadingRecord> {
+  async *#readRange(
+    root: RootSegment,
+    known: ReadonlySet<number>,
+    segment: Segment,
+    from: number,
+    end: number,
+  ): AsyncGenerator<ReadingRecord | undefined> {
     if (from >= end) return;
     let deadBytes = segment.deadBytes;
     let dead = await this.#deadOf(segment);
+    if (dead.size > 0 && (await this.#hasOthers(root, known))) {
+      yield undefined;
+      return;
+    }
     const expected = from === 0 && end === segment.bytes ? segment.records : 0;
     let found = 0;
     let isDamaged = false;
@@ -148,6 +236,10 @@ export class StorageWalk {
       if (now !== undefined && now !== deadBytes) {
         deadBytes = now;
         dead = await this.#deadOf(segment);
+        if (await this.#hasOthers(root, known)) {
+          yield undefined;
+          return;
+        }
       }
       if (!dead.has(record.head.offset)) yield record;
     }
@@ -197,6 +289,10 @@ export function assertOrder(places: RootPlaces, position: StreamPosition | undef
 /** Whether all records of a root are before the position. */
 export function isBefore({ name, sequence }: RootSegment, position: StreamPosition | undefined): boolean {
   return position !== undefined && comparePositions({ root: name, sequence, offset: position.offset }, position) < 0;
+}
+
+function isEarlier({ record: one, place: a }: WalkedRecord, { record: other, place: b }: WalkedRecord): boolean {
+  return a.offset < b.offset || (a.offset === b.offset && one.head.innerOffset < other.head.innerOffset);
 }
 
 export function isGone(error: unknown): boolean {

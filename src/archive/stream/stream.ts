@@ -255,7 +255,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     places: RootPlaces,
     isWhole: (segment: Segment) => Promise<boolean>,
   ): Promise<WholePart | undefined> {
-    const [segment] = root.segments as [Segment];
+    const [segment, ...others] = root.segments as [Segment, ...Segment[]];
+    if (others.length > 0) return undefined;
     const now = await this.#archive.segmentRegistry.find(segment.number);
     const isUntouched = now?.name === segment.name && now.deadBytes === 0 && (await isWhole(now));
     if (this.#since !== undefined || !isUntouched) return undefined;

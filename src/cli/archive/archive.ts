@@ -221,4 +221,8 @@ function registerVolumes(volume: Command, context: CommandContext, setExitCode: 
     .argument('<to>')
     .option('--dry-run', 'only show what would be moved, and the free space')
     .action(runInArchive('volume migrate', async () => (await import('./volume.ts')).volumeMigrate));
+
+  archiveCommand(volume, 'rebalance', 'move records to the volumes that the policy `distribution` chooses for them')
+    .option('--dry-run', 'only show what would be moved')
+    .action(runInArchive('volume rebalance', async () => (await import('./rebalance.ts')).volumeRebalance));
 }

@@ -72,12 +72,16 @@ export class ReplacementWriter {
   /** Records that are copied together. */
   #run: { readonly old: Segment; readonly from: number; to: number } | undefined;
 
-  /** Lists and begins a segment that replaces others of the same collection, on one volume. */
+  /**
+   * Lists and begins a segment that replaces others of the same collection, on one volume. `isRelocation`: it takes
+   * only some of their records, so it does not say that it replaces them.
+   */
   static async begin(
     options: ReplacementOptions,
     replaced: readonly Segment[],
     kind: SegmentKind,
     fields: readonly Field[] = [],
+    isRelocation = false,
   ): Promise<ReplacementWriter> {
     assert(
       replaced.every(({ state, collection }) => state === 'sealed' && collection === kind.collection),
@@ -85,7 +89,7 @@ export class ReplacementWriter {
     );
     const before = new Map<number, Runs>();
     for (const segment of replaced) before.set(segment.number, await runsOf(options.catalog, segment));
-    const names = replaced.map(({ name }) => name);
+    const names = isRelocation ? [] : replaced.map(({ name }) => name);
     const open = await options.writer.begin(kind, names, fields);
     return new ReplacementWriter(options, replaced, before, open);
   }

@@ -38,6 +38,8 @@ export type SwapMovesOptions = {
   readonly runs: Runs;
   readonly replaced: readonly Segment[];
   readonly followers?: Followers | undefined;
+  /** The replaced segments stay (relocation.ts), so the records that move are dead in them. */
+  readonly oldStays?: boolean;
 };
 
 type MovedGroup = Required<
@@ -76,12 +78,8 @@ export class SwapMoves {
    * revisit holds its content by now, so the replacement must not be used.
    */
   async of(records: readonly PlacedFacts[]): Promise<MovedGroup | undefined> {
-    const { replacement, followers } = this.#options;
-    const moving = records.flatMap((facts): Moving[] => {
-      const from = facts.kind && this.#oldPlace(facts.offset);
-      const { offset, length } = facts;
-      return from ? [{ facts, from, place: { segment: replacement.number, offset, length } }] : [];
-    });
+    const { followers, oldStays } = this.#options;
+    const moving = this.#movingOf(records);
     const captures = await this.#capturesAt(moving);
     const gone = moving.filter((one) => !captures.has(one));
     const moved = await this.#movedBefore(gone);
@@ -108,6 +106,8 @@ export class SwapMoves {
       if (capture) {
         const to = movedCapture(capture, one);
         group.moves.push({ from: capture, to });
+        // The commit removes the record from the surplus ones too.
+        if (oldStays) group.dead.push({ ...capture.place, block: capture.block });
         following.push({ from: capture, to, facts: one.facts });
         if (capture.kind === 'revisit' ? to.kind !== 'revisit' : to.kind === 'revisit') {
           if (to.kind === 'revisit' && (isHolder || !block)) return undefined;
@@ -123,6 +123,21 @@ export class SwapMoves {
     group.holderMoves = lastOfEach([...holders, ...group.holderMoves]);
     if (followers && following.length > 0) Object.assign(group, await followers(following));
     return group;
+  }
+
+  /** The captures of these records that have not moved yet. */
+  async found(records: readonly PlacedFacts[]): Promise<{ readonly facts: PlacedFacts; readonly capture: Capture }[]> {
+    const captures = await this.#capturesAt(this.#movingOf(records));
+    return [...captures].map(([{ facts }, capture]) => ({ facts, capture }));
+  }
+
+  #movingOf(records: readonly PlacedFacts[]): Moving[] {
+    const { replacement } = this.#options;
+    return records.flatMap((facts): Moving[] => {
+      const from = facts.kind && this.#oldPlace(facts.offset);
+      const { offset, length } = facts;
+      return from ? [{ facts, from, place: { segment: replacement.number, offset, length } }] : [];
+    });
   }
 
   /** A revisit that has a content of its own becomes its holder. A full record that became a revisit needs a holder. */
