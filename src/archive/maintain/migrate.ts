@@ -82,8 +82,8 @@ export async function moveSegment(
   fromName: string,
   toName: string,
 ): Promise<Segment | undefined> {
-  const { volumes } = archive;
-  return new Migration(archive, volumes.named(fromName), volumes.named(toName), false).move(number);
+  const { stores } = archive;
+  return new Migration(archive, stores.get(fromName), stores.get(toName), false).move(number);
 }
 
 /** Returns an error that concerns only one segment, so that the others are still moved. Throws any other error. */

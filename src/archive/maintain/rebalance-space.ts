@@ -14,9 +14,10 @@ export async function rebalanceBySpace(
   { dryRun, onProgress, signal }: RebalanceOptions,
 ): Promise<void> {
   const spaces: SpaceOf[] = [];
-  for (const volume of archive.volumes.writable()) {
-    const { freeBytes, totalBytes } = await volume.space();
-    if (totalBytes > 0) spaces.push({ volume: volume.name, freeBytes });
+  // A volume that does not say how much room it has is left out.
+  for (const store of archive.stores.writable()) {
+    const space = await store.space();
+    if (space && space.totalBytes > 0) spaces.push({ volume: store.volume, freeBytes: space.freeBytes });
   }
   const rows = (await archive.segmentRegistry.all()).filter(({ state }) => state === 'sealed');
   const names = new Map(rows.map((row) => [row.number, row]));

@@ -182,11 +182,11 @@ class RebalanceByHash {
   }
 
   async #moveTo(old: Segment, target: string, captures: ReadonlyMap<number, number>): Promise<boolean> {
-    const { access, collections, volumes } = this.#archive;
+    const { access, collections, stores } = this.#archive;
     const records = await this.#withConcurrent(old, captures);
     let neededBytes = ROOM_BYTES_MIN;
     for (const length of records.values()) neededBytes += length;
-    if ((await freeBytesOf(volumes.get(target))) < neededBytes) {
+    if ((await freeBytesOf(stores.get(target))) < neededBytes) {
       this.#stay(old, `the volume ${target} has too little room for its records`);
       return false;
     }
@@ -255,9 +255,9 @@ class RebalanceByHash {
 
   /** Without room for it, or beside another file of its name, the old segment is left to compaction. */
   async #rewrite(old: Segment, moved: Leaving): Promise<void> {
-    const { catalog, volumes } = this.#archive;
+    const { catalog, stores } = this.#archive;
     const now = await this.#archive.segmentRegistry.get(old.number);
-    if ((await freeBytesOf(volumes.get(old.volume))) < old.bytes) return;
+    if ((await freeBytesOf(stores.get(old.volume))) < old.bytes) return;
     if ((await removeDoubles(this.#archive, now)) !== undefined) return;
     const dead = await deletedRecords(this.#archive, now);
     const blocks = await catalog.getBlocks(dead.flatMap(({ block }) => block ?? []));
