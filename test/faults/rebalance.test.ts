@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Archive, createArchive, openArchive, VolumeSet } from '../../src/archive/index.ts';
 import { PinakesError, seededRandom } from '../../src/base/index.ts';
-import { SharedMemoryCatalog } from '../../src/catalog/index.ts';
+import { MemoryCatalog } from '../../src/catalog/index.ts';
 import {
   CHANGES,
   type Effect,
@@ -42,20 +42,20 @@ async function streamed(archive: Archive, cursor?: string, count = Number.POSITI
 
 /** The catalog of a process that dies at its n-th commit, before or after that is made. */
 function dyingAt(
-  catalog: SharedMemoryCatalog,
+  catalog: MemoryCatalog,
   nth: number,
   isAfter: boolean,
-): { catalog: SharedMemoryCatalog; fired: () => boolean } {
+): { catalog: MemoryCatalog; fired: () => boolean } {
   let commits = 0;
   const died = () => new PinakesError('ARCHIVE_CLOSED', { detail: 'the process died' });
-  const commit: SharedMemoryCatalog['commit'] = async (group) => {
+  const commit: MemoryCatalog['commit'] = async (group) => {
     commits++;
     if (commits > nth || (commits === nth && !isAfter)) throw died();
     const outcome = await catalog.commit(group);
     if (commits === nth) throw died();
     return outcome;
   };
-  const get = (target: SharedMemoryCatalog, name: string | symbol) => {
+  const get = (target: MemoryCatalog, name: string | symbol) => {
     if (name === 'commit') return commit;
     const value = Reflect.get(target, name, target);
     return typeof value === 'function' ? value.bind(target) : value;
@@ -73,7 +73,7 @@ for (const side of ['main', 'second', 'catalog'] as const)
       let fired = 0;
       for (let nth = 1; ; nth++) {
         const disks: Disks = { main: new MemoryDisk(), second: new MemoryDisk() };
-        let catalog = new SharedMemoryCatalog({ clock: () => 0 });
+        let catalog = new MemoryCatalog({ clock: () => 0 });
         let now = NOON;
         let opened = 0;
         const open = async (volumes: readonly Volume[], itsCatalog = catalog) => {
@@ -119,7 +119,7 @@ for (const side of ['main', 'second', 'catalog'] as const)
         if (effect === 'power-loss' && hasFired) await faulty.crash();
         await archive.close().catch(() => {});
         // Every other time, the catalog is lost with the process.
-        if (nth % 2 === 0) catalog = new SharedMemoryCatalog({ clock: () => 0 });
+        if (nth % 2 === 0) catalog = new MemoryCatalog({ clock: () => 0 });
         const again = await open(volumesOn());
         await check(again, `after change ${nth}`);
         await again.rebalance();

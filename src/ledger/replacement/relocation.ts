@@ -24,7 +24,7 @@
  * segment by this class, and those of the old ones by the caller, so that no compaction replaces them meanwhile.
  */
 import { equal, PinakesError } from '../../base/index.ts';
-import type { CommitGroup, CommitOutcome, Segment, SharedCatalog } from '../../catalog/index.ts';
+import type { Catalog, CommitGroup, CommitOutcome, Segment } from '../../catalog/index.ts';
 import { askAgain } from '../ask-again.ts';
 import { commitCounted } from '../counters.ts';
 import { namedContent } from '../own-records.ts';
@@ -165,9 +165,7 @@ export class Relocations {
 }
 
 /** The relocations that began and did not end: the name of each new segment, with those that its records were in. */
-export async function pendingRelocations(
-  catalog: Pick<SharedCatalog, 'notes'>,
-): Promise<Map<string, readonly string[]>> {
+export async function pendingRelocations(catalog: Pick<Catalog, 'notes'>): Promise<Map<string, readonly string[]>> {
   const notes = Object.entries(await catalog.notes(RELOCATING_NOTE));
   return new Map(notes.map(([note, text]) => [note.slice(RELOCATING_NOTE.length), JSON.parse(text) as string[]]));
 }
