@@ -441,9 +441,11 @@ export interface Catalog extends CatalogView {
    */
   check(rest?: () => Promise<void>): AsyncIterable<FileDamage>;
   /**
-   * Empties the catalog for a rebuild, whatever its state. Views of a damaged catalog fail from then on; other views do
-   * not change.
+   * Empties the catalog for a rebuild, whatever its state, and gives it these notes, durably. Leases stay as they are,
+   * as do the incarnation and all that keeps numbers from being dealt twice. A process that dies meanwhile leaves the
+   * catalog as it was, or emptied and with the notes. Views of a damaged catalog fail from then on; other views do not
+   * change.
    */
-  clear(): Promise<void>;
+  clear(notes?: Readonly<Record<string, string>>): Promise<void>;
   close(): Promise<void>;
 }

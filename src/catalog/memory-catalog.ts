@@ -183,9 +183,11 @@ export class MemoryCatalog extends MemoryView implements Catalog {
   /** Memory is assumed to be sound. */
   async *check(): AsyncGenerator<FileDamage> {}
 
-  async clear(): Promise<void> {
-    const { incarnation, nextSequence, batches } = this.contents;
-    this.contents = { ...emptyContents(), incarnation, nextSequence, batches: batches + 1 };
+  async clear(notes: Readonly<Record<string, string>> = {}): Promise<void> {
+    const { nextNumber, nextSequence, nextCollection, incarnation, isAdopting, leases, batches } = this.contents;
+    const kept = { nextNumber, nextSequence, nextCollection, incarnation, isAdopting, leases };
+    this.contents = { ...emptyContents(), ...kept, batches };
+    await this.commit({ putNotes: notes });
   }
 
   async close(): Promise<void> {}

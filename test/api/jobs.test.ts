@@ -462,7 +462,7 @@ test('a running rebuild cannot be cancelled', async (t) => {
   const gate = Promise.withResolvers<void>();
   const catalog = catalogOf(one.archive);
   const clear = catalog.clear.bind(catalog);
-  catalog.clear = () => gate.promise.then(clear);
+  catalog.clear = (notes) => gate.promise.then(() => clear(notes));
   const job = await begin(one, 'rebuild', {});
   await until(async () => ((await stateOf(one, job.id)) === 'running' ? true : undefined));
   const reply = await one.call(`/api/jobs/${job.id}/cancel`, { method: 'POST' });

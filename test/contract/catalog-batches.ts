@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { AssertionError } from '../../src/base/index.ts';
-import type { Capture } from '../../src/catalog/index.ts';
+import { ADOPTION_LEASE, type Capture } from '../../src/catalog/index.ts';
 import type { UrlKey } from '../../src/url/index.ts';
 import { all, type Behaviour, block, capture, captureAt, digest, everythingIn, NOTHING } from './catalog-fixture.ts';
 import { write } from './write-by-commit.ts';
@@ -206,6 +206,45 @@ export function catalogBatches(name: string, behaviour: Behaviour): void {
       assert.deepEqual(await all(again.captures({})), [one]);
       await again.close();
     });
+
+    behaviour(
+      'a cleared catalog keeps its leases and what it has dealt, and has the notes that it was given',
+      async (catalog, subject) => {
+        const lease = (await catalog.takeLease('writer', 'test'))!;
+        const segment = (name: string) => ({ volume: 'main', name, collection: 1 });
+        const first = (await catalog.listSegment(segment('a')))!;
+        assert.equal(await catalog.collectionNumber('news'), 1);
+        await catalog.beginIncarnation(3);
+        const adoption = (await catalog.takeLease(ADOPTION_LEASE, 'test'))!;
+        const mark = digest(9).subarray(0, 16);
+        await catalog.commit({
+          lease: adoption,
+          deletedMarks: [mark],
+          bars: [{ kind: 'content', digest: digest(8) }],
+          putNotes: { gone: 'x' },
+        });
+        const leases = await catalog.leases();
+        await catalog.clear({ 'collection:news': '1', kept: 'yes' });
+        assert.deepEqual(await catalog.leases(), leases);
+        assert.deepEqual([await catalog.incarnation(), await catalog.isAdopting()], [3, true]);
+        assert.deepEqual(await catalog.notes(), { 'collection:news': '1', kept: 'yes' });
+        assert.deepEqual([await catalog.bars(), await catalog.findDeleted([mark])], [[], [false]]);
+        assert.equal((await catalog.commit({ lease, putNotes: { a: 'b' } })).kind, 'fenced');
+        assert.equal((await catalog.commit({ lease: adoption, putNotes: { a: 'b' } })).kind, 'committed');
+        const second = (await catalog.listSegment(segment('a')))!;
+        assert.ok(second.number > first.number && second.sequence! > first.sequence!);
+        assert.deepEqual([await catalog.collectionNumber('art'), await catalog.collectionNumber('news')], [2, 1]);
+        await catalog.clear();
+        assert.deepEqual(await catalog.notes(), {});
+        assert.equal(await catalog.collectionNumber('more'), 3);
+        await catalog.close();
+        const again = await subject.open();
+        assert.deepEqual([await again.incarnation(), await again.isAdopting()], [3, true]);
+        const epochs = new Map((await again.leases()).map(({ name, epoch }) => [name, epoch]));
+        assert.deepEqual([epochs.get('writer'), epochs.get(ADOPTION_LEASE)], [1, 1]);
+        await again.close();
+      },
+    );
 
     behaviour('all rows are there after closing and opening the catalog again', async (catalog, subject) => {
       const one = capture('http://a.com/', { mime: 'some/thing', block: block(1).key });

@@ -195,10 +195,10 @@ export class SimulatedCatalog implements Catalog {
     return this.#inner.check();
   }
 
-  async clear(): Promise<void> {
+  async clear(notes?: Readonly<Record<string, string>>): Promise<void> {
     await this.#process.pass(() => 'empties the catalog');
     const changed = this.#world.beforeChange();
-    await this.#inner.clear();
+    await this.#inner.clear(notes);
     changed(true);
   }
 

@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import type { Finding } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
-import { beginIncarnation, refusalOf } from '../../ledger/index.ts';
+import { beginIncarnation } from '../../ledger/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { resolveLater } from '../revisit/resolve-later.ts';
 import { forgetKeptPlaces, isRebuilding, keptPlaces } from '../segment/kept-places.ts';
@@ -24,8 +24,7 @@ export async function rebuildCatalog(archive: OpenedArchive, options: RebuildOpt
     // Collections keep their numbers, and so captures keep their ids.
     const notes = { ...collections.notes(), ...(await keptPlaces(archive)) };
     segmentRegistry.beginRebuild();
-    await catalog.clear();
-    refusalOf(await catalog.commit({ putNotes: notes, durable: true }));
+    await catalog.clear(notes);
     await collections.load();
     segmentRegistry.reset();
     archive.segmentWriter.reset();

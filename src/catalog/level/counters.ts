@@ -27,11 +27,6 @@ export const FIRST_COUNTERS: Counters = {
   isAdopting: false,
 };
 
-/** The counters of a cleared catalog. Segments may have been written with the numbers that it dealt. */
-export function countersOfCleared({ incarnation, sequence }: Counters): Counters {
-  return { ...FIRST_COUNTERS, incarnation, sequence };
-}
-
 /** The counters of a catalog that has these notes too, among them the numbers of collections. */
 export function countersAfterNotes(counters: Counters, notes: Readonly<Record<string, string>> = {}): Counters {
   const collection = Math.max(counters.collection, collectionAfterNotes(notes));

@@ -73,8 +73,9 @@ export class LeaseTable {
     for (const held of this.#held.values()) held.expires = ENDED;
   }
 
-  clear(): void {
-    this.#held.clear();
+  /** The rows of all leases. */
+  allRows(): [key: Buffer, value: Buffer][] {
+    return [...this.#held].map(([name, { epoch, holder }]) => this.row(name, epoch, holder));
   }
 
   rows(incarnation: number): LeaseRow[] {

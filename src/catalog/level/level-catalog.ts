@@ -37,9 +37,10 @@ import { assertGroup, COLLECTION_NOTE, isSameLease } from '../commit-group.ts';
 import { RowWriter } from '../row-bytes.ts';
 import { numberKey, TABLE, tableKey } from '../table.ts';
 import { BlockRowCache } from './block-row-cache.ts';
+import { beginClearing, type KeptRows } from './clearing.ts';
 import { isDurable, refusalOfCaptures, refusalOfWriter } from './commit-checks.ts';
 import { CommitPlan, capturesOfGroup } from './commit-plan.ts';
-import { COUNTERS_KEY, type Counters, countersAfterNotes, countersOfCleared, countersRow } from './counters.ts';
+import { COUNTERS_KEY, type Counters, countersAfterNotes, countersRow } from './counters.ts';
 import { LeaseTable } from './lease-table.ts';
 import {
   clearDatabase,
@@ -48,7 +49,6 @@ import {
   type DatabaseState,
   isSyncDue,
   loadState,
-  markDropped,
   type Operations,
   openDatabase,
   putBatchRows,
@@ -452,17 +452,23 @@ export class LevelCatalog implements Catalog {
     return checkDatabaseFiles(this.#directory, rest);
   }
 
-  clear(): Promise<void> {
+  clear(notes: Readonly<Record<string, string>> = {}): Promise<void> {
     return this.#change(async () => {
       this.#recent.clear();
       this.#blockRowCache.clear();
-      const counters = countersOfCleared(this.#state.counters);
       const batches = this.batches + 1;
-      if (await this.#isDamaged()) await this.#drop(counters);
-      else this.#state = await clearDatabase(this.#database, counters);
+      const kept = this.#keptRows(notes);
+      await beginClearing(this.#directory, kept);
+      if (await this.#isDamaged()) await this.#drop();
+      else this.#state = await clearDatabase(this.#database, kept);
       this.#batchesBefore = batches;
-      this.#leases.clear();
     });
+  }
+
+  /** What is not made again from the segments. A damaged database need not be read for it. */
+  #keptRows(notes: Readonly<Record<string, string>>): KeptRows {
+    const counters = countersAfterNotes(this.#state.counters, notes);
+    return [[COUNTERS_KEY, countersRow(counters)], ...this.#leases.allRows(), ...Object.entries(notes).map(noteRow)];
   }
 
   async #isDamaged(): Promise<boolean> {
@@ -471,12 +477,11 @@ export class LevelCatalog implements Catalog {
   }
 
   /** Starts a new database without reading the old one: reading a damaged one can fail or end the process. */
-  async #drop(counters: Counters): Promise<void> {
-    await markDropped(this.#directory);
+  async #drop(): Promise<void> {
     try {
       await this.#database.close();
       this.#database = await openDatabase(this.#directory);
-      this.#state = await loadState(this.#database, counters);
+      this.#state = await loadState(this.#database);
     } catch (cause) {
       this.#refusal = new PinakesError('CATALOG_STOPPED', { where: this.#directory, cause });
       throw cause;
@@ -506,6 +511,11 @@ export class LevelCatalog implements Catalog {
       throw levelError(error, this.#directory);
     });
   }
+}
+
+function noteRow([name, text]: [name: string, text: string]): [key: Buffer, value: Buffer] {
+  assert(name.isWellFormed() && text.isWellFormed(), `the note ${name} is not valid Unicode`);
+  return [tableKey(TABLE.notes, name), Buffer.from(text, 'utf8')];
 }
 
 /** The captures of a key in a range of times, in the order of the range. */

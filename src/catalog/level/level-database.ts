@@ -23,7 +23,7 @@
  * under 100 MB.
  */
 import { existsSync } from 'node:fs';
-import { open as openFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { open as openFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ClassicLevel, type Snapshot } from 'classic-level';
 import { PinakesError } from '../../base/index.ts';
@@ -32,6 +32,7 @@ import type { Segment, Totals } from '../catalog.ts';
 import { COLLECTION_NOTE } from '../commit-group.ts';
 import { DamagedRow, RowReader, RowWriter } from '../row-bytes.ts';
 import { nameRange, TABLE, tableKey, tableRange } from '../table.ts';
+import { endClearing, isClearing, type KeptRows, keptRows } from './clearing.ts';
 import {
   COUNTERS_KEY,
   type Counters,
@@ -71,8 +72,6 @@ export const TOTALS_KEY = tableKey(TABLE.meta, 'totals');
 const MARKS = 512;
 const BATCHES_PER_SYNC = MARKS / 2;
 
-/** The file that marks a database as to be removed. */
-const DROPPED_NAME = 'DROPPED';
 const DATABASE_FILE = /^(?:CURRENT|MANIFEST-.*|\d+\.(?:ldb|sst|log|dbtmp))$/;
 
 const NOTHING: Totals = { captures: 0, blocks: 0, revisits: 0, payloadBytes: 0, uniquePayloadBytes: 0 };
@@ -96,27 +95,42 @@ export type Operations = { put(key: Buffer, value: Buffer): unknown; del(key: Bu
 const SYNC_READS_MAX = 8;
 
 export async function openDatabase(directory: string): Promise<Database> {
-  await finishDrop(directory);
+  const kept = isClearing(directory) ? await removeCleared(directory) : undefined;
   await refuseHeadless(directory);
   const database: Database = new ClassicLevel(directory, SETTINGS);
   try {
     await database.open();
+    if (!kept) return database;
+    await initialise(database, kept);
+    await endClearing(directory);
   } catch (error) {
+    await database.close();
     throw levelError(error, directory);
   }
   return database;
 }
 
+/** Removes a database that was being cleared. Returns the rows that the new one begins with. */
+async function removeCleared(directory: string): Promise<KeptRows> {
+  try {
+    const kept = await keptRows(directory);
+    await removeDatabase(directory);
+    return kept;
+  } catch (error) {
+    throw levelError(error, directory);
+  }
+}
+
 /**
- * Checks version and sentinels, and writes the first rows of a new database, with these counters. Damage is thrown as a
- * DamagedRow.
+ * Checks version and sentinels, and writes the first rows of a new database. Damage is thrown as a DamagedRow.
  */
-export async function loadState(database: Database, counters = FIRST_COUNTERS): Promise<DatabaseState> {
+export async function loadState(database: Database): Promise<DatabaseState> {
   const version = database.getSync(VERSION_KEY)?.toString();
   if (version === undefined) {
     const [first] = await database.keys({ limit: 1 }).all();
     if (first) throw new DamagedRow('it was not finished, or cleared and not filled again');
-    return initialise(database, counters);
+    await initialise(database, []);
+    return loadState(database);
   }
   const isOld = version === OLD_VERSION || version === UPGRADING_VERSION;
   if (version !== VERSION && !isOld) {
@@ -169,37 +183,18 @@ export function countersAfter(counters: Counters, { number, sequence = number }:
   };
 }
 
-/**
- * Empties the database. The version is missing until this is done, so that a half-empty catalog is never taken for a
- * complete one.
- */
-export async function clearDatabase(database: Database, counters: Counters): Promise<DatabaseState> {
-  await database.del(VERSION_KEY, { sync: true });
+/** Empties the database but for these rows, after `beginClearing`. */
+export async function clearDatabase(database: Database, kept: KeptRows): Promise<DatabaseState> {
   await database.clear();
-  const state = await initialise(database, counters);
+  await initialise(database, kept);
+  await endClearing(database.location);
   await database.compactRange(Buffer.of(0x00), Buffer.of(0xff));
-  return state;
+  return loadState(database);
 }
 
 /** Whether the directory has a database that opening reads, and does not make or remove. */
 export function isLevelCatalog(directory: string): boolean {
-  return existsSync(join(directory, 'CURRENT')) && !existsSync(join(directory, DROPPED_NAME));
-}
-
-/** Marks the database as to be removed. The next opening removes it, also after a crash in between. */
-export async function markDropped(directory: string): Promise<void> {
-  await writeFile(join(directory, DROPPED_NAME), '');
-}
-
-async function finishDrop(directory: string): Promise<void> {
-  const mark = join(directory, DROPPED_NAME);
-  if (!existsSync(mark)) return;
-  try {
-    await removeDatabase(directory);
-    await rm(mark, { force: true });
-  } catch (error) {
-    throw levelError(error, directory);
-  }
+  return existsSync(join(directory, 'CURRENT')) && !isClearing(directory);
 }
 
 /** Removes the files of a database, whatever their state. Fails when a process has it open. */
@@ -209,21 +204,14 @@ export async function removeDatabase(directory: string): Promise<void> {
     await rm(join(directory, name), { recursive: true, force: true });
 }
 
-async function initialise(database: Database, counters: Counters): Promise<DatabaseState> {
+/** Writes the first rows, and those that were kept. */
+async function initialise(database: Database, kept: KeptRows): Promise<void> {
   const first = database.batch();
   first.put(VERSION_KEY, Buffer.from(VERSION));
   first.put(TOTALS_KEY, totalsRow(0, NOTHING));
-  first.put(COUNTERS_KEY, countersRow(counters));
+  first.put(COUNTERS_KEY, countersRow(FIRST_COUNTERS));
+  for (const [key, value] of kept) first.put(key, value);
   await first.write({ sync: true });
-  return {
-    batchNumber: 0,
-    totals: NOTHING,
-    mimes: new MimeDictionary(),
-    counters,
-    hasDeleted: false,
-    hasBars: false,
-    isOld: false,
-  };
 }
 
 export function putUpgradingVersion(operations: Operations): void {

@@ -274,9 +274,10 @@ class PostgresCatalog extends PostgresView implements Catalog {
    * Removes the rows one by one, because views must not change: TRUNCATE would empty them. Leases, counters and the
    * incarnation stay.
    */
-  async clear(): Promise<void> {
+  async clear(notes: Readonly<Record<string, string>> = {}): Promise<void> {
     await this.#connections.transact(async (query) => {
       for (const name of CLEARED) await query(`delete from ${this.#tables[name]}`);
+      await commitGroup(query, this.#tables, { putNotes: notes });
     });
   }
 
