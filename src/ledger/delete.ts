@@ -78,13 +78,16 @@ export class Deleter {
     this.#options = options;
   }
 
-  /** Deletes captures as they were seen, wherever they are now. Those that are gone are left out. */
-  async deleteCaptures(seen: readonly Capture[], id: string): Promise<DeletionReport> {
+  /**
+   * Deletes captures as they were seen, wherever they are now. Those that are gone are left out. The bars are in the
+   * first commit.
+   */
+  async deleteCaptures(seen: readonly Capture[], id: string, bars: readonly Bar[] = []): Promise<DeletionReport> {
     let captures = 0;
     let contents = 0;
-    for (let at = 0; at < seen.length; at += DELETED_AT_ONCE_MAX) {
+    for (let at = 0; at === 0 || at < seen.length; at += DELETED_AT_ONCE_MAX) {
       const step = seen.slice(at, at + DELETED_AT_ONCE_MAX);
-      const report = await this.delete({ id, choose: () => this.#asTheyAre(step) });
+      const report = await this.delete({ id, choose: () => this.#asTheyAre(step), bars: at === 0 ? bars : [] });
       captures += report.captures;
       contents += report.contents ?? 0;
     }

@@ -3,7 +3,7 @@
  *
  * The bars are in the first commit, with the captures that are found by then. From that commit on no writer, heal, copy
  * or rebuild can enter them again. What was stored between the search and the commit is found by searching again, until
- * nothing is found.
+ * nothing is found. A search sees the catalog of one instant. Captures that were found are deleted where they are then.
  *
  * Bytes that were barred may be in any segment that is not sealed: in records that are dead now, and in what a writer
  * put before its commit was refused. Compaction removes bytes of sealed segments only. So the takedown asks for every
@@ -42,6 +42,8 @@ export type TakedownOptions = {
   /** That of the deleter. */
   readonly lease: Lease | undefined;
   readonly deleter: Deleter;
+  /** Runs a step while this process changes nothing else. Searches are not in a step, since they read everything. */
+  readonly exclusive?: <Answer>(step: () => Promise<Answer>) => Promise<Answer>;
   /** Seals those of these segments that this process writes, and heals those whose writers are gone. */
   readonly seal: (names: readonly string[]) => Promise<void>;
   readonly sleep: (ms: number) => Promise<void>;
@@ -53,22 +55,21 @@ const WAIT_MS = 120_000;
 const POLL_MS = 1000;
 
 export async function takeDown(options: TakedownOptions, { id, bars }: TakedownRequest): Promise<TakedownReport> {
-  const { catalog, deleter } = options;
+  const { catalog, deleter, exclusive = (step) => step() } = options;
   // Asked for before anything is barred too: if this process dies, the proof still names these segments.
-  const asked = await askToSeal(options, id);
+  const asked = await exclusive(() => askToSeal(options, id));
   let captures = 0;
   for (let isBarred = false; ; isBarred = true) {
-    let found: readonly Capture[] = [];
-    const choose = async () => {
-      found = await capturesUnder(catalog, bars, DELETED_AT_ONCE_MAX);
-      return found;
-    };
-    const report = await deleter.delete({ id, choose, bars: isBarred ? [] : bars });
+    const found = await capturesUnder(catalog, bars, DELETED_AT_ONCE_MAX);
+    if (isBarred && found.length === 0) break;
+    const report = await exclusive(() => deleter.deleteCaptures(found, id, isBarred ? [] : bars));
     captures += report.captures;
-    if (isBarred && report.captures === 0) break;
   }
-  for (const name of await askToSeal(options, id)) asked.add(name);
-  return { captures, unsealed: await sealed(options, [...asked]) };
+  const unsealed = await exclusive(async () => {
+    for (const name of await askToSeal(options, id)) asked.add(name);
+    return sealed(options, [...asked]);
+  });
+  return { captures, unsealed };
 }
 
 /** Captures that the bars apply to, at most `limit`. Captures are not indexed by content, so all of them are read. */

@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { type Archive, openArchive, parseContentKey } from '../../src/archive/index.ts';
 import { toHex } from '../../src/base/index.ts';
 import { response, warcinfo, writeForeign } from './foreign-file.ts';
-import { objectsOf, volumesOf } from './opened-parts.ts';
+import { catalogOf, objectsOf, volumesOf } from './opened-parts.ts';
 import { allCaptures, audit, bytesOf, contentOf, makeArchive, NOON, page, trialOptions } from './trial-archive.ts';
 
 const SECRET = contentOf('secret');
@@ -81,6 +81,34 @@ test('D3 a URL that is taken down stays away with any content, and with its cont
   await archive.compact();
   assert.equal((await archive.takedowns()).isGone, true);
   assert.deepEqual((await archive.verify()).errors, 0);
+});
+
+test('D3 stores go on while a takedown searches the catalog, and what they store before the bar is deleted too', async (t) => {
+  const archive = await makeArchive(t);
+  const { key } = await archive.store(page('http://a.example/', NOON, SECRET));
+  const catalog = catalogOf(archive);
+  const search = catalog.captures.bind(catalog);
+  const searched: (() => Promise<unknown>)[] = [
+    () => archive.store(page('http://b.example/', NOON, SECRET)),
+    () => assert.rejects(archive.store(page('http://c.example/', NOON, SECRET)), { code: 'CONTENT_BARRED' }),
+  ];
+  catalog.captures = async function* (range, pageSize) {
+    const pages = await Array.fromAsync(search(range, pageSize));
+    // If the search were made within the queue of changes, these stores would wait for it, and it for them.
+    if (Object.keys(range).length === 0) {
+      await searched.shift()?.();
+      await archive.store(page(`http://d.example/${searched.length}`, NOON, contentOf('other')));
+    }
+    yield* pages;
+  };
+  const report = await archive.takeDown({ keys: [key] });
+  assert.deepEqual([report.captures, searched.length], [2, 0]);
+  catalog.captures = search;
+  assert.ok((await urls(archive)).every((url) => url.startsWith('http://d.example/')));
+  await archive.compact();
+  assert.equal((await archive.takedowns()).isGone, true);
+  assert.ok(!(await holds(archive, SECRET)));
+  assert.deepEqual(await audit(archive), []);
 });
 
 test('D3 a takedown whose catalog was lost or went back holds', async (t) => {

@@ -63,26 +63,31 @@ export async function previewTakedown(reader: CaptureReader, input: TakedownInpu
   return preview;
 }
 
-export function carryOutTakedown(archive: OpenedArchive, input: TakedownInput): Promise<TakedownReport> {
-  return archive.exclusive(async () => {
-    // Pending replacements are swapped in before. Otherwise their copies of the deleted records would stay.
-    await finishSwaps(archive);
-    const { catalog, newId } = archive;
-    const bars = await barsOf(catalog, input);
-    const changed = new Set<number>();
-    const options = {
-      catalog,
-      lease: undefined,
-      deleter: await deleterOf(archive, changed),
-      seal: (names: readonly string[]) => sealOpenSegments(archive, ({ name }) => names.includes(name)),
-      // This process is the only one that writes, so there are no others to wait for.
-      sleep: async () => {},
-      waitMs: 0,
-    };
-    const { captures } = await takeDown(options, { id: newId(), bars });
-    await refreshSegments(archive, changed);
-    return { captures, ...countsOf(bars), ...bytesLeft(await proveTakedown(catalog, bars)) };
-  });
+/** Stores go on while the catalog is searched. They wait only for the deletions. */
+export async function carryOutTakedown(archive: OpenedArchive, input: TakedownInput): Promise<TakedownReport> {
+  const { catalog, newId } = archive;
+  const bars = await barsOf(catalog, input);
+  const changed = new Set<number>();
+  const options = {
+    catalog,
+    lease: undefined,
+    deleter: await archive.exclusive(() => deleterOf(archive, changed)),
+    exclusive: <Answer>(step: () => Promise<Answer>) =>
+      archive.exclusive(async () => {
+        // Pending replacements are swapped in before. Otherwise their copies of the deleted records would stay.
+        await finishSwaps(archive);
+        const answer = await step();
+        await refreshSegments(archive, changed);
+        changed.clear();
+        return answer;
+      }),
+    seal: (names: readonly string[]) => sealOpenSegments(archive, ({ name }) => names.includes(name)),
+    // This process is the only one that writes, so there are no others to wait for.
+    sleep: async () => {},
+    waitMs: 0,
+  };
+  const { captures } = await takeDown(options, { id: newId(), bars });
+  return { captures, ...countsOf(bars), ...bytesLeft(await proveTakedown(catalog, bars)) };
 }
 
 /** All that is barred in the archive. */
