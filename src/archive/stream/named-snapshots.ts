@@ -31,17 +31,9 @@ import {
   utf8,
 } from '../../base/index.ts';
 import type { RootSegment, Segment } from '../../catalog/index.ts';
-import {
-  boundsOfRows,
-  compareTexts,
-  droppedSegments,
-  parseBounds,
-  type RootPlaces,
-  rootsOf,
-  type SnapshotBounds,
-} from '../../ledger/index.ts';
+import { compareTexts, parseBounds, type RootPlaces, rootsOf, type SnapshotBounds } from '../../ledger/index.ts';
 import { PLAIN_NAME } from '../collections.ts';
-import type { SnapshotArchive } from './snapshot.ts';
+import { boundsOf, type SnapshotArchive } from './snapshot.ts';
 
 const FILE_NAME = 'snapshots.json';
 const FILE_VERSION = 2;
@@ -114,7 +106,7 @@ export class NamedSnapshots {
       const segments = rows
         .filter(({ bytes }) => bytes > 0)
         .map((segment) => [segment.volume, segment.name, segment.bytes] as const);
-      const bounds = boundsOfRows(rows, await droppedSegments(archive.catalog));
+      const bounds = await boundsOf(archive, rows);
       const named: NamedSnapshot = { name, time: archive.clock(), segments, bounds };
       await this.#write([...this.#snapshots, named]);
       return named;

@@ -8,8 +8,15 @@
  * the records up to its length then. Records that were deleted since are not delivered, and no records are added.
  */
 import { type Clock, PinakesError } from '../../base/index.ts';
-import type { Catalog } from '../../catalog/index.ts';
-import { boundsOfRows, droppedSegments, RootPlaces, type RunsCache, type SnapshotBounds } from '../../ledger/index.ts';
+import type { Catalog, Segment } from '../../catalog/index.ts';
+import {
+  boundsOfRows,
+  droppedSegments,
+  RootPlaces,
+  type RunsCache,
+  type SegmentStores,
+  type SnapshotBounds,
+} from '../../ledger/index.ts';
 import type { SegmentRegistry } from '../segment/segment-registry.ts';
 
 /** The parts of an open archive that are used to take a snapshot. */
@@ -17,6 +24,7 @@ export type SnapshotArchive = {
   readonly clock: Clock;
   readonly catalog: Pick<Catalog, 'isAdopting' | 'notes'>;
   readonly segmentRegistry: SegmentRegistry;
+  readonly stores: Pick<SegmentStores, 'available'>;
   exclusive<T>(work: () => Promise<T>): Promise<T>;
 };
 
@@ -24,8 +32,17 @@ export type SnapshotArchive = {
 export function takeSnapshot(archive: SnapshotArchive): Promise<SnapshotBounds> {
   return archive.exclusive(async () => {
     await assertComplete(archive);
-    return boundsOfRows(await archive.segmentRegistry.all(), await droppedSegments(archive.catalog));
+    return boundsOf(archive, await archive.segmentRegistry.all());
   });
+}
+
+/** Segments were dropped before a part of theirs arrived only where volumes have parts. */
+export async function boundsOf(
+  { catalog, stores }: Pick<SnapshotArchive, 'catalog' | 'stores'>,
+  rows: readonly Segment[],
+): Promise<SnapshotBounds> {
+  const hasParts = stores.available().some((store) => store.hasParts);
+  return boundsOfRows(rows, hasParts ? await droppedSegments(catalog) : []);
 }
 
 /** The parts of an open archive that are used to find records by their root places. */
