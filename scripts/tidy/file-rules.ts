@@ -6,6 +6,8 @@ import type { TextFile } from './tree.ts';
 import type { Violation } from './violation.ts';
 
 export const FILE_LINES_MAX = 600;
+/** Files that a script writes are as long as what they are made of. */
+const WRITTEN_FILES: ReadonlySet<string> = new Set(['ui/api/replies.ts']);
 
 const CODE_FOLDERS = /^(?:src|scripts|test|bench|ui)\//;
 const CODE_FILE = /\.(?:[cm]?[jt]sx?|css|html)$/;
@@ -30,7 +32,7 @@ export function checkFiles(files: readonly TextFile[]): Violation[] {
     };
     if (CODE_FOLDERS.test(path)) {
       const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
-      if (lines > FILE_LINES_MAX) {
+      if (lines > FILE_LINES_MAX && !WRITTEN_FILES.has(path)) {
         report(FILE_LINES_MAX + 1, 'length', `has ${lines} lines; past ${FILE_LINES_MAX} it is two nouns`);
       }
       if (CODE_FILE.test(path)) checkName(path, (message) => report(1, 'name', message));

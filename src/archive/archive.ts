@@ -40,7 +40,7 @@ import { endRebuild, type RebuildOptions, rebuildCatalog } from './maintain/rebu
 import type { RecompressOptions, RecompressReport } from './maintain/recompress.ts';
 import type { ReleaseOptions } from './maintain/release.ts';
 import { type StayingSegments, stayingSegments } from './maintain/staying-segments.ts';
-import type { TakedownInput, TakedownPreview, TakedownReport, Takedowns } from './maintain/takedown.ts';
+import type { TakedownGround, TakedownInput, TakedownPreview, TakedownReport, Takedowns } from './maintain/takedown.ts';
 import {
   type AddVolumeOptions,
   addVolume,
@@ -56,6 +56,8 @@ import { removeVolume } from './maintain/volume-removal.ts';
 import { type NewMetadata, storeMetadata } from './metadata.ts';
 import { type ArchiveOptions, OpenedArchive } from './opened-archive.ts';
 import type { AnnouncedServer } from './owner.ts';
+import type { SearchOptions } from './proof/barred-search.ts';
+import type { TakedownCheck } from './proof/takedown-check.ts';
 import type { CaptureReader } from './read/capture-reader.ts';
 import type { RecordReader } from './read/record-access.ts';
 import type { CaptureSpan, Retrieved, RetrievedContent, RetrieveOptions } from './read/retrieve.ts';
@@ -72,6 +74,7 @@ import type { HubQuery, ScanHub } from './stream/scan-hub.ts';
 import { RecordStream, type StreamQuery } from './stream/stream.ts';
 import { type LineExtension, type StreamPiece, streamJson, streamWarc } from './stream/stream-output.ts';
 import { Subscriber, type SubscriberOptions } from './stream/subscriber.ts';
+import type { TakedownRecord, TakedownRecords } from './takedown/takedown-records.ts';
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts';
 import { type Stored, type StoreInput, type StoreOptions, StoreQueue } from './write/store.ts';
 
@@ -261,10 +264,42 @@ export class Archive implements CaptureReader {
     return await previewTakedown(view, input);
   }
 
-  /** Bars contents and URLs for good, and deletes their captures. The next compaction removes the bytes. */
-  async takeDown(input: TakedownInput): Promise<TakedownReport> {
+  /**
+   * Bars contents and URLs for good, deletes their captures, and enters it in the log of takedowns. The next compaction
+   * removes the bytes.
+   */
+  async takeDown(input: TakedownInput, ground: TakedownGround): Promise<TakedownReport> {
     const { carryOutTakedown } = await import('./maintain/takedown.ts');
-    return this.#opened.freeing(() => carryOutTakedown(this.#opened, input));
+    return this.#opened.freeing(() => carryOutTakedown(this.#opened, input, ground));
+  }
+
+  /**
+   * Reads every file in which bytes of a takedown could be, of all takedowns without a number, and enters in the log
+   * what was found.
+   */
+  async checkTakedowns(id: number | undefined, options: SearchOptions): Promise<TakedownCheck> {
+    this.#opened.assertTaking();
+    const { checkTakedowns } = await import('./proof/takedown-check.ts');
+    return checkTakedowns(this.#opened, id, options);
+  }
+
+  /** One takedown of the log. */
+  async takedown(id: number): Promise<TakedownRecord> {
+    const { findTakedown } = await import('./proof/takedown-check.ts');
+    return findTakedown(this.#opened, id);
+  }
+
+  /** The receipt of a takedown, as one page of HTML to print. */
+  async takedownReceipt(id: number): Promise<string> {
+    const { findTakedown } = await import('./proof/takedown-check.ts');
+    const { formatReceipt } = await import('./proof/takedown-receipt.ts');
+    return formatReceipt(await findTakedown(this.#opened, id));
+  }
+
+  /** The log of takedowns, checked: who took what down, when and why, and what a search for the bytes found. */
+  async takedownLog(): Promise<TakedownRecords> {
+    const { readTakedowns } = await import('./takedown/takedown-records.ts');
+    return readTakedowns(this.#opened);
   }
 
   /** What is barred, and where bytes of it may still be. */

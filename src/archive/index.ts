@@ -38,6 +38,7 @@ export type { ReleaseOptions } from './maintain/release.ts';
 export type { StayingSegments } from './maintain/staying-segments.ts';
 export type {
   BarredBytes,
+  TakedownGround,
   TakedownInput,
   TakedownPreview,
   TakedownReport,
@@ -47,6 +48,8 @@ export { type UpgradeOptions, type UpgradeReport, upgradeArchive } from './maint
 export type { NewVolume, VolumeStatus } from './maintain/volume-admin.ts';
 export type { ArchiveOptions } from './opened-archive.ts';
 export { type AnnouncedServer, ownerOf } from './owner.ts';
+export type { SearchProgress } from './proof/barred-search.ts';
+export type { TakedownCheck } from './proof/takedown-check.ts';
 export type { CaptureReader } from './read/capture-reader.ts';
 export { type RecordLocation, type RecordReader, releasePayload } from './read/record-access.ts';
 export {
@@ -69,6 +72,8 @@ export type { LineExtension, StreamPiece } from './stream/stream-output.ts';
 export type { StreamedRecord } from './stream/streamed-record.ts';
 export type { Subscriber } from './stream/subscriber.ts';
 export type { KeptRanking, UrlRanking } from './stream/url-ranking.ts';
+export type { FoundBytes, SearchStatement, TakenCapture } from './takedown/log-entry.ts';
+export type { TakedownRecord, TakedownRecords } from './takedown/takedown-records.ts';
 export type { VerifyOptions, VerifyReport } from './verify/verify.ts';
 export {
   PROBLEM_CATALOGUE,

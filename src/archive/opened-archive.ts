@@ -41,6 +41,7 @@ import { SequenceList } from './segment/sequence-list.ts';
 import { Tombstones } from './segment/tombstones.ts';
 import { VolumeSet } from './segment/volume-set.ts';
 import { NamedSnapshots } from './stream/named-snapshots.ts';
+import { TakedownLog } from './takedown/takedown-log.ts';
 
 export type ArchiveOptions = {
   readonly clock: Clock;
@@ -96,6 +97,7 @@ export class OpenedArchive {
   readonly tombstones: Tombstones;
   readonly snapshots: NamedSnapshots;
   readonly sequences: SequenceList;
+  readonly takedownLog: TakedownLog;
   /** Maps a digest to the fingerprint that identifies contents: the digest itself, except in tests of collisions. */
   readonly fingerprint: (digest: Uint8Array) => Uint8Array;
   /** Whether the archive is of an earlier version, or its upgrade was interrupted: it is only read. */
@@ -138,6 +140,14 @@ export class OpenedArchive {
     this.collections = new Collections(catalog);
     this.snapshots = new NamedSnapshots(directory);
     this.sequences = new SequenceList(directory);
+    this.takedownLog = new TakedownLog({
+      directory,
+      archive: connector.name,
+      catalog,
+      stores: this.stores,
+      clock,
+      newId,
+    });
   }
 
   /** Takes the archive for this process and opens its parts. When that fails, the catalog is closed again. */

@@ -286,6 +286,11 @@ export const ERROR_CATALOGUE = {
   ),
   SNAPSHOT_EXISTS: entry('there is a snapshot of this name already', 'Choose another name, or remove the other.'),
   SNAPSHOT_MISSING: entry('there is no snapshot of this name', '`pinakes snapshot ls` lists the snapshots.'),
+  TAKEDOWN_LOG_DAMAGED: entry(
+    'the log of takedowns is damaged',
+    '`pinakes takedowns` shows which entries were changed or are missing. Restore the objects under _pinakes/takedowns/ from a backup or a mirror.',
+  ),
+  TAKEDOWN_MISSING: entry('there is no takedown with this number', '`pinakes takedowns` lists the takedowns.'),
   VOLUME_CREDENTIALS: entry(
     'the server of the volume was given no credentials that it accepts',
     'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, for the user who runs Pinakes. They never belong into archive.yaml.',

@@ -137,6 +137,16 @@ export const TakedownInput = closed({
   ),
 });
 
+export const TakedownGround = closed({
+  reason: Type.String({
+    minLength: 1,
+    maxLength: 10_000,
+    pattern: '\\S',
+    description: 'Why, for the log and the receipt.',
+  }),
+  by: Type.Optional(Type.String({ minLength: 1, maxLength: 500, pattern: '\\S', description: 'Who decided it.' })),
+});
+
 export const ErrorReply = closed({
   error: named('Fault', {
     code: Type.String({ description: 'Stable. Programs should check this, not the message.' }),

@@ -433,7 +433,8 @@ test('a takedown needs the number of captures of its preview, and lists what it 
   const preview = (await one.call('/api/takedowns/preview', { json: asked })).json;
   assert.deepEqual([preview.captures, preview.contents, preview.urls], [3, 0, 1]);
   const run = async (captures: number) => {
-    const job = (await one.call('/api/takedowns', { json: { ...asked, captures } })).json as unknown as JobReply;
+    const job = (await one.call('/api/takedowns', { json: { ...asked, captures, reason: 'asked', by: 'Ana' } }))
+      .json as unknown as JobReply;
     return one.overJob(job.id);
   };
   const refused = await run(2);
@@ -444,6 +445,18 @@ test('a takedown needs the number of captures of its preview, and lists what it 
   await begin(one, 'compact', {}).then(({ id }) => one.overJob(id));
   assert.equal((await one.call('/api/takedowns')).json.isGone, true);
   assert.equal((await one.call('/api/takedowns', { token: '' })).status, 401);
+  const check = (await one.call('/api/takedowns/check', { json: { takedown: 1, by: 'Bo' } }))
+    .json as unknown as JobReply;
+  assert.equal((await one.overJob(check.id)).report?.isGone, true);
+  const { takedowns, problems } = (await one.call('/api/takedowns/log')).json as {
+    takedowns: { by: string; reason: string; isDone: boolean; search: { by: string; isGone: boolean } }[];
+    problems: string[];
+  };
+  const [{ by, reason, isDone, search } = assert.fail()] = takedowns;
+  assert.deepEqual([by, reason, isDone, search.by, search.isGone, problems], ['Ana', 'asked', true, 'Bo', true, []]);
+  assert.equal(((await one.call('/api/takedowns/1')).json.listed as unknown[]).length, 3);
+  for (const reason of [undefined, '', ' '])
+    assert.equal((await one.call('/api/takedowns', { json: { ...asked, captures: 0, reason } })).status, 400);
 });
 
 test('a preview is valid for an hour', async (t) => {

@@ -243,9 +243,19 @@ test('the replies of every route match the OpenAPI document, in success and in f
   const barred = { urls: ['http://nowhere.test/'] };
   const { captures } = await check.call('POST /api/takedowns/preview', 200, { json: barred });
   await check.call('POST /api/takedowns/preview', 400, { json: {} });
-  const takenDown = await check.call('POST /api/takedowns', 202, { json: { ...barred, captures } });
+  const takenDown = await check.call('POST /api/takedowns', 202, { json: { ...barred, captures, reason: 'asked' } });
   assert.equal((await one.overJob((takenDown as unknown as JobReply).id)).state, 'done');
   await check.call('GET /api/takedowns', 200);
+  const searched = await check.call('POST /api/takedowns/check', 202, { json: {} });
+  assert.equal((await one.overJob((searched as unknown as JobReply).id)).state, 'done');
+  await check.call('GET /api/takedowns/log', 200);
+  await check.call('GET /api/takedowns/{id}', 200, at({ id: '1' }));
+  await check.call('GET /api/takedowns/{id}', 404, at({ id: '99' }));
+  const receipt = await fetch(`${one.server.uiAddress}/api/takedowns/1/receipt`, {
+    headers: { authorization: `Bearer ${TOKEN}` },
+  });
+  check.check('GET /api/takedowns/{id}/receipt', receipt.status, 'text/html', undefined);
+  await check.call('GET /api/takedowns/{id}/receipt', 404, at({ id: '99' }));
   assert.equal((await begin('compact', {})).state, 'done');
   assert.equal((await begin('rebuild', {})).state, 'done');
 
@@ -299,16 +309,20 @@ test('the document is OpenAPI 3.1, has the input of each job kind, and marks the
     'DELETE /api/exports/{jobId}',
     'DELETE /api/uploads/{jobId}',
     'GET /api/takedowns',
+    'GET /api/takedowns/log',
+    'GET /api/takedowns/{id}',
+    'GET /api/takedowns/{id}/receipt',
     'POST /api/commands',
     'POST /api/deletes',
     'POST /api/deletes/preview',
     'POST /api/jobs',
     'POST /api/jobs/{id}/cancel',
     'POST /api/takedowns',
+    'POST /api/takedowns/check',
     'POST /api/takedowns/preview',
     'POST /api/uploads',
   ]);
   const text = JSON.stringify(document.paths['/api/jobs']!.post);
-  for (const kind of ['add', 'compact', 'delete', 'export', 'rebuild', 'takedown', 'verify'])
+  for (const kind of ['add', 'compact', 'delete', 'export', 'rebuild', 'takedown', 'takedown-check', 'verify'])
     assert.match(text, new RegExp(`"const":"${kind}"`));
 });

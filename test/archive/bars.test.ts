@@ -11,6 +11,7 @@ import { catalogOf, objectsOf, volumesOf } from './opened-parts.ts';
 import { allCaptures, audit, bytesOf, contentOf, makeArchive, NOON, page, trialOptions } from './trial-archive.ts';
 
 const SECRET = contentOf('secret');
+const GROUND = { reason: 'asked by the author', by: 'an archivist' };
 const urls = async (archive: Archive) => (await allCaptures(archive)).map(({ url }) => url).sort();
 
 /** Whether a segment has the bytes of a content. */
@@ -34,7 +35,7 @@ test('D3 a content that is taken down leaves every URL, and is refused by stores
     urls: 0,
     examples: ['http://a.example/', 'http://b.example/'],
   });
-  const report = await archive.takeDown({ keys: [key] });
+  const report = await archive.takeDown({ keys: [key] }, GROUND);
   assert.deepEqual([report.captures, report.contents, report.urls, report.unsealed], [2, 1, 0, []]);
   assert.deepEqual([report.uncompacted.length, report.isGone], [2, false]);
   assert.ok(await holds(archive, SECRET));
@@ -70,12 +71,12 @@ test('D3 a URL that is taken down stays away with any content, and with its cont
   const archive = await makeArchive(t);
   for (const path of ['a', 'b', 'c'])
     await archive.store(page(`http://x.example/${path}`, NOON, contentOf(path === 'c' ? 'c' : 'shared')));
-  assert.equal((await archive.takeDown({ urls: ['http://x.example/c'] })).captures, 1);
+  assert.equal((await archive.takeDown({ urls: ['http://x.example/c'] }, GROUND)).captures, 1);
   await assert.rejects(archive.store(page('http://x.example/c', NOON + 1000, contentOf('new'))), {
     code: 'CONTENT_BARRED',
   });
   await archive.store(page('http://y.example/c', NOON, contentOf('c')));
-  const report = await archive.takeDown({ urls: ['http://x.example/a'], withContents: true });
+  const report = await archive.takeDown({ urls: ['http://x.example/a'], withContents: true }, GROUND);
   assert.deepEqual([report.captures, report.contents, report.urls], [2, 1, 1]);
   assert.deepEqual(await urls(archive), ['http://y.example/c']);
   await archive.compact();
@@ -120,7 +121,7 @@ test('D3 a takedown whose catalog was lost or went back holds', async (t) => {
     const catalog = join(archive.directory, 'catalog');
     await cp(catalog, `${catalog}.before`, { recursive: true });
     const barring = await openArchive(archive.directory, trialOptions({ seed: 2 }));
-    await barring.takeDown({ keys: [key] });
+    await barring.takeDown({ keys: [key] }, GROUND);
     await barring.close();
     await rm(catalog, { recursive: true });
     if (loss === 'went back') await cp(`${catalog}.before`, catalog, { recursive: true });
@@ -136,7 +137,7 @@ test('D3 a takedown whose catalog was lost or went back holds', async (t) => {
 
 test('a takedown names something, and not too much', async (t) => {
   const archive = await makeArchive(t);
-  await assert.rejects(archive.takeDown({}), { code: 'BAD_ARGUMENT', message: /name contents or URLs/ });
+  await assert.rejects(archive.takeDown({}, GROUND), { code: 'BAD_ARGUMENT', message: /name contents or URLs/ });
   const many = Array.from({ length: 2001 }, (_, n) => `http://x.example/${n}`);
   await assert.rejects(archive.previewTakedown({ urls: many }), { code: 'BAD_ARGUMENT', message: /2000/ });
   assert.deepEqual(await archive.takedowns(), {

@@ -166,8 +166,10 @@ test('takedown shows and asks first, bars for good, and says when the bytes are 
     dry.out,
     /^2 contents and 2 URLs would be barred for good, and 2 captures deleted\n {2}http:\/\/one\.test\/0\n/,
   );
-  assert.match((await pinakes(at, 'takedown', ...named)).err, /--yes/);
-  const done = await pinakes(at, 'takedown', ...named, '--yes');
+  assert.match((await pinakes(at, 'takedown', ...named, '--yes')).err, /give the reason with --reason TEXT/);
+  const ground = ['--reason', 'a person asked', '--by', 'Ana'];
+  assert.match((await pinakes(at, 'takedown', ...named, ...ground)).err, /--yes/);
+  const done = await pinakes(at, 'takedown', ...named, ...ground, '--yes');
   assert.match(
     done.out,
     /^deleted 2 captures, and barred 2 contents and 2 URLs\nBytes of it may still be in 1 segment\./,
@@ -181,6 +183,45 @@ test('takedown shows and asks first, bars for good, and says when the bytes are 
     [0, true],
   );
   assert.match((await pinakes(at, 'add', '--again', 'one.warc.gz')).out, /2 captures left out because of a takedown/);
+});
+
+test('takedowns lists the log, searches for the bytes, and prints a receipt; delete --takedown is one too', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'one.warc.gz'), 'one', 3);
+  await pinakes(at, 'init');
+  assert.match((await pinakes(at, 'takedowns')).out, /^nothing was taken down\n$/);
+  await pinakes(at, 'add', 'one.warc.gz');
+  const asked = ['delete', '--takedown', '--yes'];
+  assert.match(
+    (await pinakes(at, ...asked, '--prefix', 'http://one.test/')).err,
+    /--takedown: .*--url, or one content/,
+  );
+  assert.match((await pinakes(at, ...asked, '--url', 'http://one.test/0')).err, /--reason TEXT/);
+  assert.match((await pinakes(at, 'delete', '--url', 'http://one.test/0', '--reason', 'x')).err, /go with --takedown/);
+  const done = await pinakes(at, ...asked, '--url', 'http://one.test/0', '--reason', 'a person asked', '--by', 'Ana');
+  assert.match(done.out, /^deleted 1 capture, and barred 1 content and 1 URL\n/);
+  assert.match(
+    (await pinakes(at, 'takedowns')).out,
+    /^1 {2}20\S+Z {2}Ana: a person asked\n {3}1 content and 1 URL barred; 1 capture in 1 segment\n {3}not searched for since/,
+  );
+  const left = await pinakes(at, 'takedowns', '--check', '1');
+  assert.deepEqual([left.code, /found in volume main: .*: content, sha256:/.test(left.out)], [1, true]);
+  await pinakes(at, 'compact');
+  const gone = await pinakes(at, 'takedowns', '--check', '--by', 'Bo');
+  // The file that was added is beside the archive, not in it.
+  assert.deepEqual(
+    [gone.code, /\nNo bytes are left\. The signed statement is entry 4 of the log\.\n$/.test(gone.out)],
+    [0, true],
+  );
+  assert.equal((await pinakes(at, 'takedowns', '--check', '--also', '.')).code, 1);
+  assert.match(
+    (await pinakes(at, 'takedowns', '--receipt', '1')).out,
+    /^<!doctype html>.*a person asked.*<\/html>\n$/s,
+  );
+  assert.equal((await pinakes(at, 'takedowns', '--receipt', '1', '--out', 'r.html')).code, 0);
+  assert.match((await pinakes(at, 'takedowns', '--receipt', '1', '--out', 'r.html')).err, /FILE_EXISTS/);
+  assert.match((await pinakes(at, 'takedowns', '--receipt', '7')).err, /TAKEDOWN_MISSING/);
+  assert.match((await pinakes(at, 'takedowns', '--check', 'all')).err, /BAD_ARGUMENT/);
 });
 
 test('delete without a selection, or of an unknown collection, is refused', async (t) => {

@@ -541,3 +541,101 @@ export type TakedownPreview = {
   /** URLs of some of the captures. */
   readonly examples: readonly string[];
 };
+
+export type TakedownSearch = {
+  /** The number of the signed statement in the log. */
+  readonly id: number;
+  readonly time: string;
+  readonly by: string;
+  /** SHA-256 of the statement. */
+  readonly digest: string;
+  /** Places with bytes of it. */
+  readonly found: number;
+  /** Places and files that could not be searched. */
+  readonly unsearched: number;
+  readonly places: readonly {
+    readonly place: string;
+    readonly files: number;
+    readonly records: number;
+    readonly bytes: number;
+  }[];
+  /** Whether everything was searched and nothing was found. */
+  readonly isGone: boolean;
+};
+
+export type TakedownEntry = {
+  /** The number of its entry in the log. */
+  readonly id: number;
+  readonly time: string;
+  readonly by: string;
+  readonly reason: string;
+  /** What is barred: `sha256:<hex>`. */
+  readonly contents: readonly string[];
+  /** The keys of the URLs that are barred. */
+  readonly urls: readonly string[];
+  /** Captures that were found before it. */
+  readonly captures: number;
+  readonly collections: readonly string[];
+  /** Segments that had the records or the contents. */
+  readonly segments: readonly string[];
+  /** False: it was interrupted, and can be asked for again. */
+  readonly isDone: boolean;
+  /** SHA-256 of the entry. */
+  readonly digest: string;
+  /** Fingerprint of the key that signed it. */
+  readonly key: string | null;
+  /** Why the entry is not what the archive wrote. */
+  readonly problem: string | null;
+  /** The last search for its bytes. */
+  readonly search: TakedownSearch | null;
+};
+
+export type TakedownLog = {
+  readonly takedowns: readonly TakedownEntry[];
+  /** What was changed or is missing in the log. */
+  readonly problems: readonly string[];
+  readonly keys: readonly {
+    readonly fingerprint: string;
+    readonly from: number;
+  }[];
+};
+
+export type TakedownDetails = {
+  /** The number of its entry in the log. */
+  readonly id: number;
+  readonly time: string;
+  readonly by: string;
+  readonly reason: string;
+  /** What is barred: `sha256:<hex>`. */
+  readonly contents: readonly string[];
+  /** The keys of the URLs that are barred. */
+  readonly urls: readonly string[];
+  /** Captures that were found before it. */
+  readonly captures: number;
+  readonly collections: readonly string[];
+  /** Segments that had the records or the contents. */
+  readonly segments: readonly string[];
+  /** False: it was interrupted, and can be asked for again. */
+  readonly isDone: boolean;
+  /** SHA-256 of the entry. */
+  readonly digest: string;
+  /** Fingerprint of the key that signed it. */
+  readonly key: string | null;
+  /** Why the entry is not what the archive wrote. */
+  readonly problem: string | null;
+  /** The last search for its bytes. */
+  readonly search: TakedownSearch | null;
+  /** The first captures. */
+  readonly listed: readonly {
+    readonly url: string;
+    readonly time: string;
+    readonly collection: string;
+    readonly segment: string;
+    readonly content?: string;
+  }[];
+  /** Contents of these captures that other captures keep. */
+  readonly kept: readonly {
+    readonly content: string;
+    readonly captures: number;
+  }[];
+};

@@ -93,6 +93,9 @@ export function registerArchive(program: Command, context: CommandContext, setEx
     .option('--key <key>', 'give back one reference of this content; with --all, or other conditions, all of it')
     .option('--all', 'with --key: every capture of the content')
     .option('--capture <id>', 'only the capture with this id')
+    .option('--takedown', 'also bar the URL and its contents, or the content, for good; needs --reason')
+    .option('--reason <text>', 'with --takedown: why, for the log of takedowns')
+    .option('--by <name>', 'with --takedown: who decided it (default: your user name)')
     .option('--yes', 'delete without asking')
     .option('--dry-run', 'only show what would be deleted')
     .action(runInArchive('delete', async () => (await import('./delete.ts')).archiveDelete));
@@ -101,10 +104,26 @@ export function registerArchive(program: Command, context: CommandContext, setEx
     .option('--key <key...>', 'bar the contents with these keys')
     .option('--url <url...>', 'bar these URLs')
     .option('--with-contents', 'also bar the contents that the URLs have, under every URL')
+    .option('--reason <text>', 'why, for the log of takedowns; needed')
+    .option('--by <name>', 'who decided it (default: your user name)')
     .option('--list', 'show what is barred, and whether the bytes are gone; exits with 1 while they are not')
     .option('--yes', 'take down without asking')
     .option('--dry-run', 'only show what would be done')
     .action(runInArchive('takedown', async () => (await import('./takedown.ts')).archiveTakedown));
+
+  archiveCommand(program, 'takedowns', 'list the takedowns; search for their bytes; print a receipt')
+    .addOption(
+      new Option(
+        '--check [number]',
+        'read every file for bytes of this takedown, or of all, and sign the result; exits with 1 unless they are gone',
+      ).conflicts('receipt'),
+    )
+    .option('--also <directory...>', 'with --check: search these directories too, such as those of exports')
+    .option('--by <name>', 'with --check: who searches (default: your user name)')
+    .option('--receipt <number>', 'print the receipt of a takedown, as a page of HTML')
+    .option('--out <file>', 'with --receipt: the file to write')
+    .option('--force', 'with --out: replace an existing file')
+    .action(runInArchive('takedowns', async () => (await import('./takedowns.ts')).archiveTakedowns));
 
   archiveCommand(program, 'compact', 'remove the bytes of deleted captures from the segments')
     .addOption(new Option('--recompress <coding>', 'also compress segments again, with a dictionary').choices(['zstd']))

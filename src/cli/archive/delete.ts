@@ -6,6 +6,7 @@ import type { CommandContext } from '../command.ts';
 import { EXIT_FINE } from '../outcome.ts';
 import { RunningCount } from '../running-count.ts';
 import { counted, formatBytes, printable, type Terminal } from '../terminal.ts';
+import { archiveTakedown, type TakedownCommandOptions } from './takedown.ts';
 
 export type SelectionOptions = {
   readonly collection?: string;
@@ -23,15 +24,22 @@ export type DeleteCommandOptions = ArchiveCommandOptions &
   SelectionOptions & {
     readonly all?: boolean;
     readonly capture?: string;
+    readonly takedown?: boolean;
+    readonly reason?: string;
+    readonly by?: string;
     readonly yes?: boolean;
     readonly dryRun?: boolean;
   };
 
 export async function archiveDelete(
-  { terminal, signal, reportToJob, startJob }: CommandContext,
+  context: CommandContext,
   archive: Archive,
   options: DeleteCommandOptions,
 ): Promise<number> {
+  if (options.takedown) return archiveTakedown(context, archive, takedownOf(options));
+  if (options.reason !== undefined || options.by !== undefined)
+    throw badArgument('delete', '--reason and --by go with --takedown');
+  const { terminal, signal, reportToJob, startJob } = context;
   const { released, selection } = await deletionOf(archive, options);
   // Captures that are stored while the person reads the preview are not deleted: the person has not seen them.
   await using seen = await archive.view();
@@ -73,6 +81,19 @@ export async function archiveDelete(
     terminal.say('Their bytes are still in the segments; `pinakes compact` removes them.');
   }
   return EXIT_FINE;
+}
+
+/** A takedown of a URL bars its contents too, under every URL. */
+function takedownOf({ url, key, ...options }: DeleteCommandOptions): TakedownCommandOptions {
+  const { collection, prefix, from, to, mime, status, query, capture, all, ...others } = options;
+  const narrowing = [collection, prefix, from, to, mime, status, query, capture, all];
+  if (narrowing.some((value) => value !== undefined) || (url ?? key) === undefined)
+    throw badArgument('--takedown', 'name one URL with --url, or one content with --key; `takedown` takes several');
+  const named = {
+    ...(url !== undefined && { url: [nonEmptyUrl(url, '--url')] }),
+    ...(key !== undefined && { key: [key] }),
+  };
+  return { ...others, ...named, withContents: true };
 }
 
 /** What the options ask to delete. `released`: the key of a content of which one reference is given back. */

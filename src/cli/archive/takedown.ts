@@ -1,4 +1,8 @@
-/** `pinakes takedown`: bars contents and URLs for good, and deletes their captures after a preview. */
+/**
+ * `pinakes takedown`, and `pinakes delete --takedown`: bars contents and URLs for good, and deletes their captures
+ * after a preview.
+ */
+import { userInfo } from 'node:os';
 import type { Archive, BarredBytes, TakedownPreview, Takedowns } from '../../archive/index.ts';
 import { badArgument, PinakesError } from '../../base/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';
@@ -10,6 +14,8 @@ export type TakedownCommandOptions = ArchiveCommandOptions & {
   readonly key?: readonly string[];
   readonly url?: readonly string[];
   readonly withContents?: boolean;
+  readonly reason?: string;
+  readonly by?: string;
   readonly list?: boolean;
   readonly yes?: boolean;
   readonly dryRun?: boolean;
@@ -26,7 +32,8 @@ export async function archiveTakedown(
   if (keys.length + urls.length === 0)
     throw badArgument('takedown', 'name what to take down with --key or --url, or list what is barred with --list');
   const preview = await archive.previewTakedown(input);
-  if (dryRun) {
+  const ground = dryRun ? undefined : { reason: reasonOf(options), by: options.by ?? userName() };
+  if (!ground) {
     if (json) await terminal.json({ isDone: false, ...preview });
     else await terminal.line(formatPreview(preview, 'would be'));
     return EXIT_FINE;
@@ -40,15 +47,31 @@ export async function archiveTakedown(
     }
   }
   await startJob?.();
-  const report = await archive.takeDown(input);
+  const report = await archive.takeDown(input, ground);
   reportToJob?.(report);
   if (json) await terminal.json({ isDone: true, ...report });
   else {
     const { captures, contents, urls: barredUrls } = report;
     await terminal.line(`deleted ${counted(captures, 'capture')}, and barred ${barred(contents, barredUrls)}`);
     await terminal.line(formatLeft(report));
+    terminal.say(`It is takedown ${report.takedown} in the log, which \`pinakes takedowns\` shows.`);
   }
   return EXIT_FINE;
+}
+
+function reasonOf({ reason = '' }: TakedownCommandOptions): string {
+  if (reason.trim() !== '') return reason;
+  throw badArgument('takedown', 'give the reason with --reason TEXT: the log and the receipt state it');
+}
+
+/** The name of the user, for the log. */
+export function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // The user of a container may have no name.
+    return 'unnamed user';
+  }
 }
 
 async function printList(terminal: Terminal, takedowns: Takedowns, json: boolean): Promise<number> {

@@ -14,7 +14,14 @@ import { JobEvents } from '../jobs/job-events.ts';
 import { JobJournal } from '../jobs/job-journal.ts';
 import type { JobKind } from '../jobs/job-kind.ts';
 import { JobQueue } from '../jobs/job-queue.ts';
-import { compactKind, deleteKind, rebuildKind, takedownKind, verifyKind } from '../jobs/maintenance-kinds.ts';
+import {
+  compactKind,
+  deleteKind,
+  rebuildKind,
+  takedownCheckKind,
+  takedownKind,
+  verifyKind,
+} from '../jobs/maintenance-kinds.ts';
 import { watchSchedules } from '../jobs/schedule-clock.ts';
 import { UploadStore } from '../jobs/upload-store.ts';
 import type { ServerOptions } from '../server-options.ts';
@@ -94,6 +101,7 @@ export async function openApiServices(options: ApiServicesOptions): Promise<ApiS
     deleteKind(tickets),
     exportKind(exports, `pinakes/${version}`),
     rebuildKind,
+    takedownCheckKind,
     takedownKind,
     verifyKind,
   ].filter(({ name }) => !options.jobKinds.some((kind) => kind.name === name));

@@ -110,6 +110,7 @@ const STATUS_BY_CODE: Partial<Record<ErrorCode, number>> = {
   NO_RECORD: 404,
   RECORD_DAMAGED: 502,
   SNAPSHOT_MISSING: 404,
+  TAKEDOWN_MISSING: 404,
   VOLUME_UNKNOWN: 404,
 };
 

@@ -1,10 +1,10 @@
-/** Jobs that maintain an archive: `compact`, `verify`, `delete`, `takedown`, `rebuild`. */
+/** Jobs that maintain an archive: `compact`, `verify`, `delete`, `takedown`, `takedown-check`, `rebuild`. */
 import { Type } from 'typebox';
 import type { Archive, Problem } from '../../archive/index.ts';
 import { databaseProblems } from '../../search/index.ts';
 import type { DeleteTickets } from '../delete-ticket.ts';
 import { HttpProblem } from '../http/problem.ts';
-import { closed, countOf, DeletionInput, TakedownInput } from '../schema.ts';
+import { closed, countOf, DeletionInput, TakedownGround, TakedownInput } from '../schema.ts';
 import { deletionOf } from '../selection-input.ts';
 import { defineJobKind, type JobKind, LISTED_MAX } from './job-kind.ts';
 
@@ -67,15 +67,39 @@ export function deleteKind(tickets: DeleteTickets): JobKind {
 export const takedownKind: JobKind = defineJobKind({
   name: 'takedown',
   isCancellable: false,
-  input: closed({ ...TakedownInput.properties, captures: countOf('How many captures the preview showed.') }),
-  run: async ({ archive }, { captures, ...input }) => {
-    if ((await archive.previewTakedown(input)).captures === captures) return archive.takeDown(input);
+  input: closed({
+    ...TakedownInput.properties,
+    ...TakedownGround.properties,
+    captures: countOf('How many captures the preview showed.'),
+  }),
+  run: async ({ archive }, { captures, reason, by = 'the API', ...input }) => {
+    if ((await archive.previewTakedown(input)).captures === captures) return archive.takeDown(input, { reason, by });
     throw new HttpProblem({
       status: 409,
       code: 'DELETE_UNSEEN',
       message: 'the captures have changed since the preview',
       advice: 'Request a preview with POST /api/takedowns/preview, check it, and send its number of captures.',
     });
+  },
+});
+
+export const takedownCheckKind: JobKind = defineJobKind({
+  name: 'takedown-check',
+  lane: 'verify',
+  input: closed({
+    takedown: Type.Optional(Type.Integer({ minimum: 1, description: 'The number of a takedown. Default: all.' })),
+    by: TakedownGround.properties.by,
+  }),
+  run: async ({ archive, signal, progress, say }, { takedown, by = 'the API' }) => {
+    const check = await archive.checkTakedowns(takedown, {
+      by,
+      signal,
+      onProgress: ({ place, file, bytes }) => progress({ done: bytes, unit: 'bytes', message: `${place}: ${file}` }),
+    });
+    for (const { place, file, offset, what } of check.findings) say(`found in ${place}: ${file}:${offset}: ${what}`);
+    for (const { what, why } of check.unsearched) say(`not searched: ${what}: ${why}`);
+    const { findings, unsearched, ...figures } = check;
+    return { ...figures, findings: findings.slice(0, LISTED_MAX), unsearched: unsearched.slice(0, LISTED_MAX) };
   },
 });
 

@@ -1,0 +1,114 @@
+/**
+ * The places in which bytes of an archive may be: its volumes, its directory with spool, uploads and exports, its
+ * mirrors, directories that the caller names. A place in a file system is walked file by file, hidden and unlisted
+ * files included. On other volumes every object is read, and what the volume keeps besides its objects.
+ */
+import type { Dirent } from 'node:fs';
+import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { fileError, PinakesError } from '../../base/index.ts';
+import { type SegmentStore, sealedBytes } from '../../ledger/index.ts';
+
+export type SearchedFile = {
+  /** Its name in the place. */
+  readonly name: string;
+  readonly bytes: number;
+  /** Its path, in a file system. A package can only be opened by it. */
+  readonly path?: string | undefined;
+  open(): AsyncIterable<Uint8Array>;
+};
+
+export type SearchPlace = {
+  readonly name: string;
+  /** Throws when the place cannot be listed. */
+  files(): AsyncIterable<SearchedFile>;
+};
+
+/**
+ * What a bucket keeps besides its objects: earlier versions of objects, and the parts of uploads that were begun. A
+ * volume that can keep such bytes has these methods.
+ */
+export interface KeptBesides {
+  /** Versions that are not current, and those under delete markers. */
+  versions(prefix: string): AsyncIterable<readonly KeptVersion[]>;
+  unfinishedUploads(prefix: string): AsyncIterable<readonly UnfinishedUpload[]>;
+}
+
+export type KeptVersion = {
+  readonly name: string;
+  readonly version: string;
+  readonly bytes: number;
+  stream(): AsyncIterable<Uint8Array>;
+};
+
+/** The bytes of its parts cannot be read before it is completed, so it can only be reported. */
+export type UnfinishedUpload = { readonly name: string; readonly upload: string };
+
+/** All files below a directory, except those for which `isLeftOut` says so. Links to folders are not followed. */
+export function directoryPlace(
+  name: string,
+  directory: string,
+  isLeftOut: (path: string) => boolean = () => false,
+): SearchPlace {
+  return { name, files: () => filesBelow(directory, directory, isLeftOut) };
+}
+
+async function* filesBelow(
+  root: string,
+  directory: string,
+  isLeftOut: (path: string) => boolean,
+): AsyncGenerator<SearchedFile> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch((cause: NodeJS.ErrnoException): Dirent[] => {
+    // It was removed since its parent was listed.
+    if (cause.code === 'ENOENT' && directory !== root) return [];
+    throw fileError(cause, directory);
+  });
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(directory, entry.name);
+    if (isLeftOut(path)) continue;
+    if (entry.isDirectory()) yield* filesBelow(root, path, isLeftOut);
+    else if (entry.isFile() || entry.isSymbolicLink()) {
+      const found = await stat(path).catch(() => undefined);
+      if (!found?.isFile()) continue;
+      yield { name: relative(root, path).split(sep).join('/'), bytes: found.size, path, open: () => readFrom(path) };
+    }
+  }
+}
+
+async function* readFrom(path: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream(path) as AsyncIterable<Uint8Array>;
+  } catch (cause) {
+    throw fileError(cause, path);
+  }
+}
+
+/** All objects of a volume that is not a directory. */
+export function storePlace(name: string, store: SegmentStore, besides: KeptBesides | undefined): SearchPlace {
+  return { name, files: () => objectsOf(store, besides) };
+}
+
+async function* objectsOf(store: SegmentStore, besides: KeptBesides | undefined): AsyncGenerator<SearchedFile> {
+  for await (const page of store.list())
+    for (const { name, bytes } of page)
+      yield { name, bytes, open: () => store.stream(sealedBytes(name, bytes), 0, bytes) };
+  if (!besides) return;
+  for await (const page of besides.versions(''))
+    for (const { name, version, bytes, stream } of page)
+      yield { name: `${name}?version=${version}`, bytes, open: stream };
+  for await (const page of besides.unfinishedUploads(''))
+    for (const { name, upload } of page) {
+      const detail = `the upload ${upload} was begun and not finished; abort it, or complete the bucket's own clean-up`;
+      yield { name: `${name}?upload=${upload}`, bytes: 0, open: () => unreadable(name, detail) };
+    }
+}
+
+// biome-ignore lint/correctness/useYield: it only fails, like a stream whose beginning cannot be read.
+async function* unreadable(where: string, detail: string): AsyncGenerator<Uint8Array> {
+  throw new PinakesError('FILE_UNREADABLE', { where, detail });
+}
+
+export function keptBesides(volume: object): KeptBesides | undefined {
+  return 'versions' in volume && 'unfinishedUploads' in volume ? (volume as KeptBesides) : undefined;
+}
