@@ -54,10 +54,10 @@ import {
 } from './maintain/volume-admin.ts';
 import { removeVolume } from './maintain/volume-removal.ts';
 import { type NewMetadata, storeMetadata } from './metadata.ts';
+import { ArchiveMirrors } from './mirror/archive-mirrors.ts';
 import { type ArchiveOptions, OpenedArchive } from './opened-archive.ts';
 import type { AnnouncedServer } from './owner.ts';
-import type { SearchOptions } from './proof/barred-search.ts';
-import type { TakedownCheck } from './proof/takedown-check.ts';
+import { LoggedTakedowns } from './proof/logged-takedowns.ts';
 import type { CaptureReader } from './read/capture-reader.ts';
 import type { RecordReader } from './read/record-access.ts';
 import type { CaptureSpan, Retrieved, RetrievedContent, RetrieveOptions } from './read/retrieve.ts';
@@ -74,7 +74,6 @@ import type { HubQuery, ScanHub } from './stream/scan-hub.ts';
 import { RecordStream, type StreamQuery } from './stream/stream.ts';
 import { type LineExtension, type StreamPiece, streamJson, streamWarc } from './stream/stream-output.ts';
 import { Subscriber, type SubscriberOptions } from './stream/subscriber.ts';
-import type { TakedownRecord, TakedownRecords } from './takedown/takedown-records.ts';
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts';
 import { type Stored, type StoreInput, type StoreOptions, StoreQueue } from './write/store.ts';
 
@@ -127,6 +126,10 @@ export async function openArchive(directory: string, options: ArchiveOptions): P
 }
 
 export class Archive implements CaptureReader {
+  /** Second copies of the archive. */
+  readonly mirrors: ArchiveMirrors;
+  /** Who took what down, when and why, and what a search for the bytes found. */
+  readonly takedownLog: LoggedTakedowns;
   readonly #opened: OpenedArchive;
   readonly #pages: PageIndex;
   readonly #store: StoreQueue;
@@ -135,6 +138,8 @@ export class Archive implements CaptureReader {
   #closing: Promise<void> | undefined;
 
   constructor(opened: OpenedArchive) {
+    this.mirrors = new ArchiveMirrors(opened);
+    this.takedownLog = new LoggedTakedowns(opened);
     this.#opened = opened;
     this.#pages = new PageIndex(opened);
     this.#store = new StoreQueue(opened);
@@ -271,35 +276,6 @@ export class Archive implements CaptureReader {
   async takeDown(input: TakedownInput, ground: TakedownGround): Promise<TakedownReport> {
     const { carryOutTakedown } = await import('./maintain/takedown.ts');
     return this.#opened.freeing(() => carryOutTakedown(this.#opened, input, ground));
-  }
-
-  /**
-   * Reads every file in which bytes of a takedown could be, of all takedowns without a number, and enters in the log
-   * what was found.
-   */
-  async checkTakedowns(id: number | undefined, options: SearchOptions): Promise<TakedownCheck> {
-    this.#opened.assertTaking();
-    const { checkTakedowns } = await import('./proof/takedown-check.ts');
-    return checkTakedowns(this.#opened, id, options);
-  }
-
-  /** One takedown of the log. */
-  async takedown(id: number): Promise<TakedownRecord> {
-    const { findTakedown } = await import('./proof/takedown-check.ts');
-    return findTakedown(this.#opened, id);
-  }
-
-  /** The receipt of a takedown, as one page of HTML to print. */
-  async takedownReceipt(id: number): Promise<string> {
-    const { findTakedown } = await import('./proof/takedown-check.ts');
-    const { formatReceipt } = await import('./proof/takedown-receipt.ts');
-    return formatReceipt(await findTakedown(this.#opened, id));
-  }
-
-  /** The log of takedowns, checked: who took what down, when and why, and what a search for the bytes found. */
-  async takedownLog(): Promise<TakedownRecords> {
-    const { readTakedowns } = await import('./takedown/takedown-records.ts');
-    return readTakedowns(this.#opened);
   }
 
   /** What is barred, and where bytes of it may still be. */

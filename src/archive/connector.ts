@@ -7,6 +7,7 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { fileError, PinakesError, replaceFile } from '../base/index.ts';
+import { type MirrorSetting, parseMirrors } from './mirror/mirror-setting.ts';
 
 export const CONNECTOR_NAME = 'archive.yaml';
 
@@ -64,6 +65,7 @@ export type Connector = {
   readonly policies: Policies;
   readonly crawl: CrawlPolicy;
   readonly index?: IndexSettings;
+  readonly mirrors?: readonly MirrorSetting[];
 };
 
 const DEFAULT_NUMBERS: Pick<Policies, 'segmentBytesMax' | 'dedupBytesMin'> = {
@@ -136,6 +138,7 @@ function parseConnector(text: string, where: string): Connector {
     };
   });
   const index = parseIndexSettings(value.index, bad);
+  const mirrors = parseMirrors(value.mirrors, bad);
   return {
     version,
     name: value.name,
@@ -143,6 +146,7 @@ function parseConnector(text: string, where: string): Connector {
     policies: parsePolicies(value.policies, bad),
     crawl: parseCrawl(value.crawl, bad),
     ...(index && { index }),
+    ...(mirrors.length > 0 && { mirrors }),
   };
 }
 
@@ -216,8 +220,9 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** Writes the connector durably. A crash leaves the old one or the new one. */
 export async function writeConnector(directory: string, connector: Connector): Promise<void> {
   const path = join(directory, CONNECTOR_NAME);
-  const { crawl, ...always } = connector;
-  const content = { ...always, ...(crawl.privateNetworks.length > 0 && { crawl }) };
+  const { crawl, mirrors = [], ...always } = connector;
+  const others = { ...(crawl.privateNetworks.length > 0 && { crawl }), ...(mirrors.length > 0 && { mirrors }) };
+  const content = { ...always, ...others };
   const text = `# A Pinakes archive. The segments of its volumes are the truth; keep them and this file.\n${stringify(content)}`;
   await replaceFile(path, text).catch((cause: unknown) => {
     throw fileError(cause, path, 'writing');

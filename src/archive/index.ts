@@ -46,6 +46,14 @@ export type {
 } from './maintain/takedown.ts';
 export { type UpgradeOptions, type UpgradeReport, upgradeArchive } from './maintain/upgrade.ts';
 export type { NewVolume, VolumeStatus } from './maintain/volume-admin.ts';
+export type { MirrorCheck, MirrorProblem } from './mirror/mirror-check.ts';
+export type { SegmentBackup } from './mirror/mirror-reader.ts';
+export { type RestoreOptions, type RestoreReport, restoreMirror } from './mirror/mirror-restore.ts';
+export type { MirrorSetting } from './mirror/mirror-setting.ts';
+export type { SyncProgress } from './mirror/mirror-sync.ts';
+export type { OpenRemote } from './mirror/mirror-target.ts';
+export type { NewMirror } from './mirror/mirrors.ts';
+export type { MirrorStatus, SyncReport } from './mirror-status.ts';
 export type { ArchiveOptions } from './opened-archive.ts';
 export { type AnnouncedServer, ownerOf } from './owner.ts';
 export type { SearchProgress } from './proof/barred-search.ts';

@@ -195,6 +195,24 @@ export const ERROR_CATALOGUE = {
     'this is not a manifest that Pinakes can read',
     'Name a Parquet file that `pinakes slim sum` wrote, or a text file in the layout of warcsum.',
   ),
+  MIRROR_DAMAGED: entry(
+    'the mirror is damaged',
+    'Run `pinakes mirror check --repair` and then `pinakes mirror sync`. To restore, use an earlier state with --until, or another mirror.',
+  ),
+  MIRROR_MISSING: entry(
+    'the mirror is not there',
+    'Mount its disk, or correct the target in archive.yaml. `pinakes mirror ls` shows the mirrors.',
+    true,
+  ),
+  MIRROR_SHRUNK: entry(
+    'the mirror would lose more than half of its bytes',
+    'Check with `pinakes verify` that nothing was lost. If the archive really became so much smaller, sync with --shrink.',
+  ),
+  MIRROR_TAKEN: entry(
+    'this place cannot be a mirror of this archive',
+    'Choose an empty directory for it, or the mirror that belongs to this archive.',
+  ),
+  MIRROR_UNKNOWN: entry('the archive has no mirror of this name', '`pinakes mirror ls` lists the mirrors.'),
   NOT_LINKABLE: entry(
     'the file cannot be used where it lies',
     'Add it without --in-place: its records are then copied into the archive.',

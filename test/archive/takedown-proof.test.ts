@@ -38,7 +38,7 @@ async function entriesOf(archive: Archive): Promise<string[]> {
 test('the log says who took what down, when and why, from which segments, and what else used it, without the bytes', async (t) => {
   const archive = await withSecret(t);
   const id = await takeDownSecret(archive);
-  const { takedowns, problems, keys } = await archive.takedownLog();
+  const { takedowns, problems, keys } = await archive.takedownLog.read();
   assert.deepEqual([problems, keys.length, takedowns.length], [[], 1, 1]);
   const [takedown] = takedowns;
   const { reason, by, contents, urls, captures, listed, collections, kept, segments, end, search } = takedown!;
@@ -63,7 +63,7 @@ test('the log says who took what down, when and why, from which segments, and wh
 test('a takedown of a URL says which of its contents other captures keep', async (t) => {
   const archive = await withSecret(t);
   await archive.takeDown({ urls: ['http://a.example/'] }, GROUND);
-  const [{ kept, urls, contents } = assert.fail()] = (await archive.takedownLog()).takedowns;
+  const [{ kept, urls, contents } = assert.fail()] = (await archive.takedownLog.read()).takedowns;
   assert.deepEqual([urls.length, contents, kept], [1, [], [{ content: DIGEST, captures: 1 }]]);
 });
 
@@ -75,7 +75,7 @@ test('a takedown without a reason or a name is refused, and changes nothing', as
   ])
     await assert.rejects(archive.takeDown({ urls: ['http://a.example/'] }, ground), { code: 'BAD_ARGUMENT' });
   assert.equal((await archive.totals()).captures, 3);
-  assert.deepEqual((await archive.takedownLog()).takedowns, []);
+  assert.deepEqual((await archive.takedownLog.read()).takedowns, []);
 });
 
 test('the log outlives the catalog, and an entry that one volume lost is read from another and written again', async (t) => {
@@ -88,9 +88,9 @@ test('the log outlives the catalog, and an entry that one volume lost is read fr
   await rm(join(archive.directory, LOG), { recursive: true });
   const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
   t.after(() => again.close());
-  const { takedowns, problems } = await again.takedownLog();
+  const { takedowns, problems } = await again.takedownLog.read();
   assert.deepEqual([takedowns.length, takedowns[0]!.reason, problems], [1, GROUND.reason, []]);
-  await again.checkTakedowns(undefined, BY);
+  await again.takedownLog.check(undefined, BY);
   assert.deepEqual(await readdir(join(again.directory, LOG)), await readdir(join(second, '_pinakes', 'takedowns')));
 });
 
@@ -98,15 +98,15 @@ test('a change of an entry, its removal, and a removal at the end of the log are
   for (const harm of ['changed', 'removed', 'end removed', 'all removed'] as const) {
     const archive = await withSecret(t);
     await takeDownSecret(archive);
-    await archive.checkTakedowns(undefined, BY);
-    assert.deepEqual((await archive.takedownLog()).problems, []);
+    await archive.takedownLog.check(undefined, BY);
+    assert.deepEqual((await archive.takedownLog.read()).problems, []);
     const paths = (await entriesOf(archive)).map((name) => join(archive.directory, LOG, name));
     assert.equal(paths.length, 3);
     const [first, , last] = paths as [string, string, string];
     if (harm === 'changed') await writeFile(first, (await readFile(first, 'utf8')).replace('Ana', 'Eva'));
     else if (harm === 'all removed') await Promise.all(paths.map((path) => rm(path)));
     else await rm(harm === 'removed' ? first : last);
-    const { problems } = await archive.takedownLog();
+    const { problems } = await archive.takedownLog.read();
     assert.ok(problems.length > 0, harm);
     const said = problems.join('\n');
     if (harm === 'changed') assert.match(said, /entry 1: its bytes were changed/);
@@ -116,7 +116,7 @@ test('a change of an entry, its removal, and a removal at the end of the log are
     await archive.close();
     await rm(join(archive.directory, 'catalog'), { recursive: true });
     const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
-    const later = (await again.takedownLog()).problems.join('\n');
+    const later = (await again.takedownLog.read()).problems.join('\n');
     if (harm === 'all removed') assert.match(later, /has no entry/);
     await again.close();
   }
@@ -125,16 +125,16 @@ test('a change of an entry, its removal, and a removal at the end of the log are
 test('I6 a search finds the bytes until they are compacted, and states in the log that they are gone', async (t) => {
   const archive = await withSecret(t);
   const id = await takeDownSecret(archive);
-  const before = await archive.checkTakedowns(id, BY);
+  const before = await archive.takedownLog.check(id, BY);
   assert.deepEqual([before.isGone, before.found, before.unsearched], [false, 1, []]);
   assert.deepEqual([before.findings[0]!.why, before.findings[0]!.what], ['content', DIGEST]);
   await archive.compact();
-  const after = await archive.checkTakedowns(id, BY);
+  const after = await archive.takedownLog.check(id, BY);
   assert.deepEqual([after.isGone, after.found, after.unsearched], [true, 0, []]);
   assert.ok(after.places.some(({ place, records }) => place === 'volume main' && records > 0));
-  const [{ search } = assert.fail()] = (await archive.takedownLog()).takedowns;
+  const [{ search } = assert.fail()] = (await archive.takedownLog.read()).takedowns;
   assert.deepEqual([search?.id, search?.isGone, search?.by], [after.id, true, BY.by]);
-  assert.deepEqual((await archive.takedownLog()).problems, []);
+  assert.deepEqual((await archive.takedownLog.read()).problems, []);
 });
 
 test('a search finds bytes in files that no list names, and in damaged records', async (t) => {
@@ -142,7 +142,7 @@ test('a search finds bytes in files that no list names, and in damaged records',
   const id = await takeDownSecret(archive);
   await archive.compact();
   const { directory } = archive;
-  const isGone = async () => (await archive.checkTakedowns(id, BY)).isGone;
+  const isGone = async () => (await archive.takedownLog.check(id, BY)).isGone;
   assert.equal(await isGone(), true);
   const foreign = await writeForeign(join(await temporaryDirectory(t), 'f.warc.gz'), [
     warcinfo(),
@@ -158,7 +158,7 @@ test('a search finds bytes in files that no list names, and in damaged records',
   ];
   for (const path of hidden) {
     await copyFile(foreign, path);
-    const { findings } = await archive.checkTakedowns(id, BY);
+    const { findings } = await archive.takedownLog.check(id, BY);
     assert.deepEqual(
       findings.map(({ why, what }) => [why, what]),
       [['content', DIGEST]],
@@ -168,16 +168,16 @@ test('a search finds bytes in files that no list names, and in damaged records',
   }
   // The bare bytes, as a spool has them.
   await writeFile(join(directory, 'spool', 'body'), SECRET);
-  assert.equal((await archive.checkTakedowns(id, BY)).findings[0]?.why, 'file');
+  assert.equal((await archive.takedownLog.check(id, BY)).findings[0]?.why, 'file');
   await rm(join(directory, 'spool', 'body'));
   // A record whose content was damaged still says what it was.
   const declared = `WARC/1.1\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:uuid:0>\r\nWARC-Date: 2026-01-01T12:00:00Z\r\nWARC-Target-URI: http://d.example/\r\nWARC-Payload-Digest: ${DIGEST}\r\nContent-Length: ${own.length}\r\n\r\n`;
   const damaged = join(directory, 'volumes', 'main', '.set-aside.warc.gz');
   await writeFile(damaged, gzipSync(Buffer.concat([Buffer.from(declared), own, Buffer.from('\r\n\r\n')])));
-  assert.equal((await archive.checkTakedowns(id, BY)).findings[0]?.why, 'declared content');
+  assert.equal((await archive.takedownLog.check(id, BY)).findings[0]?.why, 'declared content');
   // Bytes that cannot be read are not called gone.
   await writeFile(damaged, Buffer.concat([await readFile(foreign), Buffer.alloc(500, 7)]).subarray(60));
-  const unread = await archive.checkTakedowns(id, BY);
+  const unread = await archive.takedownLog.check(id, BY);
   assert.deepEqual([unread.isGone, unread.unsearched.length > 0 || unread.found > 0], [false, true]);
   await rm(damaged);
   assert.equal(await isGone(), true);
@@ -188,9 +188,9 @@ test('a search finds every record of a barred URL, and bytes in directories that
   await archive.takeDown({ urls: ['http://a.example/'] }, GROUND);
   await archive.compact();
   const elsewhere = await temporaryDirectory(t);
-  assert.equal((await archive.checkTakedowns(undefined, { ...BY, also: [elsewhere] })).isGone, true);
+  assert.equal((await archive.takedownLog.check(undefined, { ...BY, also: [elsewhere] })).isGone, true);
   await writeForeign(join(elsewhere, 'e.warc.gz'), [warcinfo(), response('http://a.example/', NOON, contentOf('new'))]);
-  const { findings } = await archive.checkTakedowns(undefined, { ...BY, also: [elsewhere] });
+  const { findings } = await archive.takedownLog.check(undefined, { ...BY, also: [elsewhere] });
   assert.deepEqual(
     findings.map(({ place, file, why }) => [place, file, why]),
     [[elsewhere, 'e.warc.gz', 'url']],
@@ -203,14 +203,14 @@ test('a missing volume is named, and nothing is said to be gone', async (t) => {
   await archive.addVolume({ name: 'second', path: second });
   const id = await takeDownSecret(archive);
   await archive.compact();
-  assert.equal((await archive.checkTakedowns(id, BY)).isGone, true);
+  assert.equal((await archive.takedownLog.check(id, BY)).isGone, true);
   await archive.close();
   await rm(second, { recursive: true });
   const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
   t.after(() => again.close());
-  const { isGone, unsearched } = await again.checkTakedowns(id, BY);
+  const { isGone, unsearched } = await again.takedownLog.check(id, BY);
   assert.deepEqual([isGone, unsearched.map(({ what }) => what)], [false, ['volume second']]);
-  await assert.rejects(again.checkTakedowns(99, BY), { code: 'TAKEDOWN_MISSING' });
+  await assert.rejects(again.takedownLog.check(99, BY), { code: 'TAKEDOWN_MISSING' });
 });
 
 test('a receipt is one page without scripts, and shows text of others as text', async (t) => {
@@ -220,11 +220,11 @@ test('a receipt is one page without scripts, and shows text of others as text', 
     { urls: ['http://a.example/'], withContents: true },
     { ...GROUND, reason },
   );
-  const fresh = await archive.takedownReceipt(takedown);
+  const fresh = await archive.takedownLog.receipt(takedown);
   assert.match(fresh, /have not been examined yet/);
   await archive.compact();
-  await archive.checkTakedowns(takedown, BY);
-  const receipt = await archive.takedownReceipt(takedown);
+  await archive.takedownLog.check(takedown, BY);
+  const receipt = await archive.takedownLog.receipt(takedown);
   assert.ok(!/<script|<img|<link|https?:\/\/(?!a\.example|b\.example)/.test(receipt));
   assert.match(receipt, /Asked by &#60;script&#62;/);
   assert.match(receipt, /Nothing of the material was found/);

@@ -224,6 +224,40 @@ test('takedowns lists the log, searches for the bytes, and prints a receipt; del
   assert.match((await pinakes(at, 'takedowns', '--check', 'all')).err, /BAD_ARGUMENT/);
 });
 
+test('a mirror is added, synced, checked and restored, and doctor and stats say how old it is', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'one.warc.gz'), 'one', 5);
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'one.warc.gz');
+  assert.match((await pinakes(at, 'mirror', 'sync')).err, /has no mirror.*BAD_ARGUMENT/);
+  assert.match(
+    (await pinakes(at, 'mirror', 'add', 'attic', 'attic', '--delay', 'soon')).err,
+    /--delay soon: .*a duration/,
+  );
+  assert.equal((await pinakes(at, 'mirror', 'add', 'attic', 'attic', '--delay', '30d', '--every', '6h')).code, 0);
+  const doctor = await pinakes(at, 'doctor');
+  assert.deepEqual([doctor.code, /problem: the mirror attic was never synced/.test(doctor.out)], [1, true]);
+  assert.match(
+    (await pinakes(at, 'mirror', 'sync', 'attic')).out,
+    /^attic: copied \d+ objects of .*, removed 0; it has \d+ objects/,
+  );
+  assert.match((await pinakes(at, 'mirror', 'ls')).out, /attic +synced \d+ seconds? ago, .*\/attic\n$/);
+  assert.equal((await pinakes(at, 'doctor')).code, 0);
+  assert.match((await pinakes(at, 'stats')).err, /^mirror attic: synced/);
+  assert.match((await pinakes(at, 'mirror', 'check')).out, /^attic: \d+ objects of .* in 1 state, the newest of 20/);
+  assert.match(
+    (await pinakes(at, 'mirror', 'restore', 'attic', 'again')).out,
+    /^restored archive as of .*: \d+ objects of/,
+  );
+  assert.equal((await pinakes(at, 'verify', '-a', 'again')).code, 0);
+  const body = await pinakes(at, 'get', 'http://one.test/3');
+  assert.deepEqual(await pinakes(at, 'get', 'http://one.test/3', '-a', 'again'), body);
+  assert.match((await pinakes(at, 'mirror', 'restore', 'attic', 'again')).err, /ARCHIVE_EXISTS/);
+  assert.match((await pinakes(at, 'mirror', 'restore', 'attic', 'older', '--until', '2001')).err, /MIRROR_MISSING/);
+  assert.match((await pinakes(at, 'mirror', 'rm', 'attic')).out, /what is in it is still there/);
+  assert.match((await pinakes(at, 'mirror', 'check', 'attic')).err, /MIRROR_UNKNOWN/);
+});
+
 test('delete without a selection, or of an unknown collection, is refused', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');

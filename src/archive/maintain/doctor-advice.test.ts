@@ -19,6 +19,7 @@ const WELL: Examination = {
   catalog: CATALOG,
   refusal: undefined,
   volumes: [{ name: 'main', writable: true, freeBytes: 1e9, totalBytes: 2e9, failure: undefined }],
+  mirrors: [],
   reserve: { bytes: 8e6, freeBytes: 1e9 },
 };
 

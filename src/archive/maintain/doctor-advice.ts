@@ -1,4 +1,6 @@
 /** What is wrong in an examined archive or worth knowing, in plain sentences, each with what to do about it. */
+import { type EpochMs, parseW3cDate } from '../../base/index.ts';
+import type { MirrorStatus } from '../mirror-status.ts';
 import type { CatalogState, Examination, PendingRemoval } from './doctor.ts';
 
 export type Advice = {
@@ -10,7 +12,7 @@ export type Advice = {
 };
 
 /** An empty list means that all is well and nothing waits. */
-export function adviceOn({ owner, catalog, refusal, volumes, reserve }: Examination): Advice[] {
+export function adviceOn({ time, owner, catalog, refusal, volumes, mirrors, reserve }: Examination): Advice[] {
   const found: Advice[] = [];
   const problem = (message: string, advice: string) => found.push({ level: 'problem', message, advice });
   const hint = (message: string, advice: string) => found.push({ level: 'hint', message, advice });
@@ -26,6 +28,7 @@ export function adviceOn({ owner, catalog, refusal, volumes, reserve }: Examinat
       'the disk of the archive is nearly full, so that nothing more can be stored',
       'Free some space. `pinakes delete` and then `pinakes compact` make room too.',
     );
+  for (const mirror of mirrors) adviseOnMirror(mirror, time, problem, hint);
   if (catalog) adviseOnCatalog(catalog, owner !== undefined, problem, hint);
   else if (!refusal && owner)
     hint(
@@ -40,6 +43,26 @@ export function adviceOn({ owner, catalog, refusal, volumes, reserve }: Examinat
 const RESERVE_BYTES_MIN = 8 * 1024 * 1024;
 
 type Say = (message: string, advice: string) => void;
+
+const DAY_MS = 24 * 3600 * 1000;
+/** A mirror that was not synced for so long, or for three times its own interval, is a problem. */
+const MIRROR_AGE_MS = 7 * DAY_MS;
+
+function adviseOnMirror({ name, last, everyMs = 0 }: MirrorStatus, now: EpochMs, problem: Say, hint: Say): void {
+  const sync = `\`pinakes mirror sync ${name}\` brings it up to date.`;
+  if (!last) {
+    problem(`the mirror ${name} was never synced`, sync);
+    return;
+  }
+  const ageMs = now - (parseW3cDate(last.time) ?? 0);
+  if (ageMs > Math.max(MIRROR_AGE_MS, 3 * everyMs))
+    problem(`the mirror ${name} was last synced ${Math.floor(ageMs / DAY_MS)} days ago`, sync);
+  if (last.barred.length > 0)
+    hint(
+      `the mirror ${name} has bytes of what was taken down, in ${many(last.barred.length, 'segment')}`,
+      'Run `pinakes compact`, then `pinakes mirror sync`.',
+    );
+}
 
 function adviseOnCatalog(catalog: CatalogState, isOwned: boolean, problem: Say, hint: Say): void {
   const { isOld, isAdopting, leases, openSegments, pending, surplusRecords } = catalog;

@@ -12,7 +12,8 @@ import { join } from 'node:path';
 import { type EpochMs, PinakesError } from '../../base/index.ts';
 import { type LeaseRow, openLevelCatalog, type Segment } from '../../catalog/index.ts';
 import { pendingRemovals, pendingSwaps, SEAL_NOTE, SEALED_NOTE, type SegmentStores } from '../../ledger/index.ts';
-import { readConnector, type VolumeSetting } from '../connector.ts';
+import { type Connector, readConnector } from '../connector.ts';
+import { type MirrorStatus, mirrorStatuses } from '../mirror-status.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { type Owner, ownerOf } from '../owner.ts';
 import { Reserve } from '../reserve.ts';
@@ -69,6 +70,7 @@ export type Examination = {
   /** Why the catalog cannot be read, or takes no changes. */
   readonly refusal: PinakesError | undefined;
   readonly volumes: readonly VolumeRoom[];
+  readonly mirrors: readonly MirrorStatus[];
   /** The reserve of the archive's own disk, and what is free beside it. */
   readonly reserve: { readonly bytes: number; readonly freeBytes: number | undefined };
 };
@@ -76,21 +78,21 @@ export type Examination = {
 /** Reports on an archive that this process has open. */
 export async function examineOpened(archive: OpenedArchive): Promise<Examination> {
   const { catalog, directory, volumes, clock } = archive;
-  const room = await examineRoom(directory, archive.connector.volumes, volumes, clock());
+  const room = await examineRoom(directory, archive.connector, volumes, clock());
   const state = await examineCatalog(archive, room.volumes);
   return { ...room, catalog: state, refusal: state.isOld ? undefined : catalog.refusal };
 }
 
 /** Reports on an archive that this process does not have open. */
 export async function examineClosed(directory: string, now: EpochMs): Promise<Examination> {
-  const settings = (await readConnector(directory)).volumes;
+  const connector = await readConnector(directory);
   const volumes = await VolumeSet.open(
     directory,
-    settings.map((setting) => ({ ...setting, writable: false })),
+    connector.volumes.map((setting) => ({ ...setting, writable: false })),
     { clock: () => now },
   );
   try {
-    const room = await examineRoom(directory, settings, volumes, now);
+    const room = await examineRoom(directory, connector, volumes, now);
     // The lock of a process on another machine may be invisible here.
     if (room.owner && room.owner.host !== hostname()) return { ...room, catalog: undefined, refusal: undefined };
     try {
@@ -129,13 +131,13 @@ async function examineClosedCatalog(
 
 async function examineRoom(
   directory: string,
-  settings: readonly VolumeSetting[],
+  connector: Connector,
   volumes: VolumeSet,
   time: EpochMs,
-): Promise<Pick<Examination, 'time' | 'owner' | 'volumes' | 'reserve'>> {
+): Promise<Pick<Examination, 'time' | 'owner' | 'volumes' | 'mirrors' | 'reserve'>> {
   const rooms: VolumeRoom[] = [];
   const stores = new VolumeStores(volumes);
-  for (const { name, writable } of settings) {
+  for (const { name, writable } of connector.volumes) {
     let failure = volumes.failureOf(name);
     const space = await (failure ? undefined : stores.get(name).space())?.catch((error: PinakesError) => {
       failure = error;
@@ -144,7 +146,8 @@ async function examineRoom(
     rooms.push({ name, writable, freeBytes: space?.freeBytes, totalBytes: space?.totalBytes, failure });
   }
   const reserve = await new Reserve(directory).state();
-  return { time, owner: await ownerOf(directory), volumes: rooms, reserve };
+  const mirrors = await mirrorStatuses(directory, connector.mirrors ?? []);
+  return { time, owner: await ownerOf(directory), volumes: rooms, mirrors, reserve };
 }
 
 type OpenCatalog = Pick<OpenedArchive, 'catalog' | 'stores' | 'snapshots'>;

@@ -200,20 +200,20 @@ export async function withoutOwnFiles(archive: OpenedArchive, files: readonly st
 }
 
 /** Names and directories of the volumes that are directories. */
-function directoriesOf(archive: OpenedArchive): Promise<[name: string, directory: string][]> {
+export function directoriesOf(archive: OpenedArchive): Promise<[name: string, directory: string][]> {
   const settings = archive.connector.volumes.filter(({ kind }) => kind === 'directory');
   return Promise.all(settings.map(async ({ name, path }) => [name, await realPlace(resolve(archive.directory, path))]));
 }
 
 /** The real path, with links followed in the part of it that exists. */
-async function realPlace(path: string): Promise<string> {
+export async function realPlace(path: string): Promise<string> {
   return realpath(path).catch(async () => {
     const parent = dirname(path);
     return parent === path ? path : join(await realPlace(parent), basename(path));
   });
 }
 
-function isWithin(path: string, directory: string): boolean {
+export function isWithin(path: string, directory: string): boolean {
   const inside = relative(directory, path);
   return inside === '' || (inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside));
 }

@@ -11,6 +11,8 @@ import type { Bar } from '../../catalog/index.ts';
 import { DirectoryVolume } from '../../volume/index.ts';
 import { type ReadingRecord, readRecords, warcInputs } from '../../warc/index.ts';
 import { CATALOG_DIRECTORY } from '../maintain/catalog-soundness.ts';
+import type { MirrorSetting } from '../mirror/mirror-setting.ts';
+import { isAddress, openTarget } from '../mirror/mirror-target.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { FoundBytes, SearchedPlace, SearchStatement } from '../takedown/log-entry.ts';
 import { BarredMatch } from './barred-match.ts';
@@ -88,8 +90,38 @@ async function placesOf(
   }
   const isApart = (path: string) => apart.includes(path) || /\.sqlite(-wal|-shm)?$/.test(path);
   places.push(directoryPlace('directory of the archive', directory, isApart));
+  places.push(...(await mirrorPlaces(archive, unsearched)));
   for (const path of also) places.push(directoryPlace(path, resolve(path)));
   return places;
+}
+
+/** A mirror in a directory is walked like a volume. */
+async function mirrorPlaces(
+  { connector, openRemote }: OpenedArchive,
+  unsearched: { what: string; why: string }[],
+): Promise<SearchPlace[]> {
+  const places: SearchPlace[] = [];
+  for (const setting of connector.mirrors ?? []) {
+    const name = `mirror ${setting.name}`;
+    try {
+      // Without its mark, an empty mount point would be searched in place of the mirror.
+      await (await openTarget(setting, false, openRemote))[Symbol.asyncDispose]();
+      if (!isAddress(setting.target)) places.push(directoryPlace(name, resolve(setting.target)));
+      else places.push(remoteMirror(name, setting, openRemote));
+    } catch (error) {
+      if (!(error instanceof PinakesError)) throw error;
+      unsearched.push({ what: name, why: error.message });
+    }
+  }
+  return places;
+}
+
+function remoteMirror(name: string, setting: MirrorSetting, openRemote: OpenedArchive['openRemote']): SearchPlace {
+  async function* files() {
+    await using target = await openTarget(setting, false, openRemote);
+    yield* storePlace(name, target.store, keptBesides(target.volume)).files();
+  }
+  return { name, files };
 }
 
 class BarredSearch {

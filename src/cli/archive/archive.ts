@@ -149,11 +149,56 @@ export function registerArchive(program: Command, context: CommandContext, setEx
     .action(run(async () => (await import('./upgrade.ts')).archiveUpgrade));
 
   registerOutputs(program, context, setExitCode);
+  registerMirrors(
+    program.command('mirror').description('keep second copies of the archive, check them, restore from one'),
+    context,
+    setExitCode,
+  );
   registerVolumes(
     program.command('volume').description('list and change the volumes, which hold the segments'),
     context,
     setExitCode,
   );
+}
+
+function registerMirrors(mirror: Command, context: CommandContext, setExitCode: (code: number) => void): void {
+  const run = commandAction(context, setExitCode);
+  const runInArchive = archiveAction(context, setExitCode);
+  archiveCommand(mirror, 'add', 'make an empty directory a second copy of the archive')
+    .argument('<name>', 'lower-case letters, digits and dashes')
+    .argument('<target>', 'an empty or missing directory, on another disk')
+    .option('--delay <span>', 'keep states from before deletions restorable for this time, such as 30d (default: 0)')
+    .option('--with-linked', 'also copy files that were added in place')
+    .option('--every <span>', 'a server syncs it this often, such as 6h')
+    .option('--after-jobs', 'a server syncs it after each job')
+    .action(runInArchive('mirror add', async () => (await import('./mirror.ts')).mirrorAdd));
+
+  archiveCommand(mirror, 'ls', 'list the mirrors, and how old they are').action(
+    runInArchive('mirror ls', async () => (await import('./mirror.ts')).mirrorLs),
+  );
+
+  archiveCommand(mirror, 'sync', 'copy what a mirror lacks, and remove what was deleted')
+    .argument('[name]', 'the mirror (default: all)')
+    .option('--shrink', 'also if the mirror loses more than half of its bytes')
+    .action(runInArchive('mirror sync', async () => (await import('./mirror.ts')).mirrorSync));
+
+  archiveCommand(mirror, 'check', 'read every byte of a mirror; exits with 1 when something is damaged or missing')
+    .argument('[name]', 'the mirror (default: all)')
+    .option('--repair', 'remove what is damaged, so that the next sync copies it again')
+    .action(runInArchive('mirror check', async () => (await import('./mirror.ts')).mirrorCheck));
+
+  mirror
+    .command('restore')
+    .description('make an archive from a mirror alone')
+    .argument('<target>', 'the directory of the mirror')
+    .argument('<directory>', 'the directory of the new archive, which is empty or missing')
+    .option('--until <time>', 'the newest state of this time or earlier')
+    .option('--json', 'print JSON, one value per line')
+    .action(run(async () => (await import('./mirror.ts')).mirrorRestore));
+
+  archiveCommand(mirror, 'rm', 'forget a mirror; what is in it stays')
+    .argument('<name>')
+    .action(runInArchive('mirror rm', async () => (await import('./mirror.ts')).mirrorRm));
 }
 
 function registerOutputs(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {

@@ -18,6 +18,7 @@ import type { CommandContext } from '../command.ts';
 import { EXIT_FINE, EXIT_FOUND } from '../outcome.ts';
 import { runInServer } from '../remote.ts';
 import { alignedRows, counted, formatBytes, printable, type Terminal } from '../terminal.ts';
+import { stateOf } from './mirror.ts';
 
 const PENDING_SHOWN_MAX = 20;
 
@@ -35,9 +36,10 @@ export async function archiveDoctor(context: CommandContext, options: ArchiveCom
 }
 
 async function print(terminal: Terminal, examination: Examination, advice: readonly Advice[]): Promise<void> {
-  const { catalog, volumes } = examination;
+  const { catalog, volumes, mirrors, time } = examination;
   const rows = [['open in', ownerText(examination)], ...(catalog ? catalogRows(catalog) : [])];
   for (const volume of volumes) rows.push(['volume', `${volume.name}: ${roomText(volume)}`]);
+  for (const mirror of mirrors) rows.push(['mirror', `${mirror.name}: ${stateOf(mirror, time)}`]);
   rows.push(['reserve', reserveText(examination.reserve)]);
   for (const line of alignedRows(rows, ['left', 'left'])) await terminal.line(printable(line));
   for (const { level, message, advice: todo } of advice) {

@@ -7,10 +7,11 @@ import type { ArchiveCommandOptions } from '../archive-command.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT_FINE } from '../outcome.ts';
 import { RunningCount } from '../running-count.ts';
-import { alignedRows, formatBytes } from '../terminal.ts';
+import { alignedRows, formatBytes, printable } from '../terminal.ts';
+import { stateOf } from './mirror.ts';
 
 export async function archiveStats(
-  { terminal, signal }: CommandContext,
+  { terminal, signal, clock }: CommandContext,
   archive: Archive,
   options: ArchiveCommandOptions,
 ): Promise<number> {
@@ -23,7 +24,8 @@ export async function archiveStats(
       firstTime: formatW3cDate(one.firstTime),
       lastTime: formatW3cDate(one.lastTime),
     }));
-    await terminal.json({ ...stats, collections });
+    const mirrors = (await archive.mirrors.list()).map(({ name, last }) => ({ name, time: last?.time ?? null }));
+    await terminal.json({ ...stats, collections, mirrors });
     return EXIT_FINE;
   }
   if (stats.captures === 0) {
@@ -31,6 +33,8 @@ export async function archiveStats(
     terminal.say('Add files with `pinakes add`.');
     return EXIT_FINE;
   }
+  for (const mirror of await archive.mirrors.list())
+    terminal.say(printable(`mirror ${mirror.name}: ${stateOf(mirror, clock())}`));
   for (const line of [...totalsOf(stats), '', ...tableOf(stats.collections)])
     await terminal.line(terminal.expandCommands(line));
   return EXIT_FINE;

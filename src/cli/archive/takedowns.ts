@@ -32,7 +32,7 @@ export async function archiveTakedowns(
   if (options.out !== undefined || options.force) throw badArgument('takedowns', '--out and --force go with --receipt');
   if (options.check !== undefined) return check(context, archive, options.check, options);
   if (options.also ?? options.by) throw badArgument('takedowns', '--also and --by go with --check');
-  const records = await archive.takedownLog();
+  const records = await archive.takedownLog.read();
   const { terminal } = context;
   if (options.json) await terminal.json({ ...records });
   else await printLog(terminal, records);
@@ -81,7 +81,7 @@ async function check(
 ): Promise<number> {
   const { terminal, signal } = context;
   const count = new RunningCount(terminal, 'search');
-  const result = await archive.checkTakedowns(asked === true ? undefined : numberOf(asked, '--check'), {
+  const result = await archive.takedownLog.check(asked === true ? undefined : numberOf(asked, '--check'), {
     by,
     also: also.map((path) => resolveTypedPath(context, path)),
     signal,
@@ -121,7 +121,7 @@ async function printReceipt(
 ): Promise<number> {
   const path = out === undefined ? undefined : resolveTypedPath(context, out);
   if (path !== undefined) await refuseExisting(path, force);
-  const page = await archive.takedownReceipt(numberOf(asked, '--receipt'));
+  const page = await archive.takedownLog.receipt(numberOf(asked, '--receipt'));
   if (path === undefined) await context.terminal.write(page);
   else await writingFile(path, () => writeFile(path, page));
   return EXIT_FINE;

@@ -7,6 +7,7 @@ import { badArgument, type PinakesError } from '../../base/index.ts';
 import type { BrowserUse, CrawlSettings, GonePolicy, ScopeKind } from '../../crawl/index.ts';
 import type { ArchiveCommandOptions } from '../archive-command.ts';
 import { appendValue, choiceOption } from '../command.ts';
+import { parseSpan } from '../span.ts';
 
 export type CrawlCommandOptions = ArchiveCommandOptions & {
   readonly seeds?: string;
@@ -141,16 +142,16 @@ export function settingsOf(options: CrawlCommandOptions): Partial<CrawlSettings>
   if (options.depth !== undefined) settings.depthMax = wholeNumber(options.depth, '--depth');
   if (options.pages !== undefined) settings.pagesMax = wholeNumber(options.pages, '--pages');
   if (options.bytes !== undefined) settings.bytesMax = sizeOf(options.bytes, '--bytes');
-  if (options.time !== undefined) settings.timeMsMax = spanOf(options.time, '--time');
+  if (options.time !== undefined) settings.timeMsMax = parseSpan(options.time, '--time');
   if (options.bodyLimit !== undefined) settings.fetch = { bodyBytesMax: sizeOf(options.bodyLimit, '--body-limit') };
   if (options.delay !== undefined) settings.delayMs = Math.round(numberOf(options.delay, '--delay') * 1000);
   if (options.concurrency !== undefined) settings.concurrency = atLeastOne(options.concurrency, '--concurrency');
   if (options.hostConcurrency !== undefined)
     settings.hostConcurrency = atLeastOne(options.hostConcurrency, '--host-concurrency');
   if (options.budget !== undefined) settings.budget = wholeNumber(options.budget, '--budget');
-  if (options.lifetime !== undefined) settings.lifetimeMs = spanOf(options.lifetime, '--lifetime');
+  if (options.lifetime !== undefined) settings.lifetimeMs = parseSpan(options.lifetime, '--lifetime');
   if (options.browsers !== undefined) settings.browsers = atLeastOne(options.browsers, '--browsers');
-  if (options.renderTime !== undefined) settings.renderMsMax = spanOf(options.renderTime, '--render-time');
+  if (options.renderTime !== undefined) settings.renderMsMax = parseSpan(options.renderTime, '--render-time');
   if (options.browserSandbox === false) settings.browserSandbox = false;
   if (options.allowPrivate) settings.allowPrivate = true;
   if (options.anyCertificate) settings.anyCertificate = true;
@@ -213,12 +214,4 @@ function sizeOf(text: string, where: string): number {
   const unit = SIZES[match?.[2]?.toUpperCase() ?? 'none'];
   if (!match || unit === undefined) throw bad(where, text, 'a size looks like 1000000, 500MB or 2GB');
   return Math.round(Number(match[1]) * unit);
-}
-
-const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
-
-function spanOf(text: string, where: string): number {
-  const match = /^(\d+(?:\.\d+)?)\s*([smhdw])$/i.exec(text.trim());
-  if (!match) throw bad(where, text, 'a duration looks like 90s, 30m, 12h, 7d or 4w');
-  return Math.round(Number(match[1]) * UNIT_SECONDS[match[2]!.toLowerCase()]! * 1000);
 }

@@ -22,6 +22,7 @@ import {
   takedownKind,
   verifyKind,
 } from '../jobs/maintenance-kinds.ts';
+import { mirrorSyncKind, watchMirrors } from '../jobs/mirror-kind.ts';
 import { watchSchedules } from '../jobs/schedule-clock.ts';
 import { UploadStore } from '../jobs/upload-store.ts';
 import type { ServerOptions } from '../server-options.ts';
@@ -103,10 +104,12 @@ export async function openApiServices(options: ApiServicesOptions): Promise<ApiS
     rebuildKind,
     takedownCheckKind,
     takedownKind,
+    mirrorSyncKind,
     verifyKind,
   ].filter(({ name }) => !options.jobKinds.some((kind) => kind.name === name));
   kinds.push(...options.jobKinds);
   watchSchedules(archive, jobs, stopping.signal);
+  watchMirrors(archive, jobs, stopping.signal);
   const state = () => catalogState(archive);
   const figureOptions = { clock, state, stopping: stopping.signal };
   const indexing = options.isIndexing

@@ -126,7 +126,7 @@ export function takedownRoutes({ archive, jobs, uploads }: Services): ApiRoute[]
       reply: { status: 200, schema: Log, description: 'All takedowns, oldest first.' },
       needsToken: true,
       handle: async () => {
-        const { takedowns, problems, keys } = await archive.takedownLog();
+        const { takedowns, problems, keys } = await archive.takedownLog.read();
         return { takedowns: takedowns.map(entryOf), problems, keys };
       },
     }),
@@ -140,7 +140,7 @@ export function takedownRoutes({ archive, jobs, uploads }: Services): ApiRoute[]
       problems: [404],
       needsToken: true,
       handle: async ({ params }) => {
-        const takedown = await archive.takedown(params.id);
+        const takedown = await archive.takedownLog.find(params.id);
         return { ...entryOf(takedown), listed: takedown.listed, kept: takedown.kept };
       },
     }),
@@ -154,7 +154,7 @@ export function takedownRoutes({ archive, jobs, uploads }: Services): ApiRoute[]
       problems: [404],
       needsToken: true,
       handle: async ({ params, reply }) => {
-        const page = await archive.takedownReceipt(params.id);
+        const page = await archive.takedownLog.receipt(params.id);
         reply.header('content-disposition', `attachment; filename="takedown-${params.id}.html"`);
         return reply.type('text/html; charset=utf-8').send(page);
       },

@@ -91,7 +91,7 @@ export const takedownCheckKind: JobKind = defineJobKind({
     by: TakedownGround.properties.by,
   }),
   run: async ({ archive, signal, progress, say }, { takedown, by = 'the API' }) => {
-    const check = await archive.checkTakedowns(takedown, {
+    const check = await archive.takedownLog.check(takedown, {
       by,
       signal,
       onProgress: ({ place, file, bytes }) => progress({ done: bytes, unit: 'bytes', message: `${place}: ${file}` }),
