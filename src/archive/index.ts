@@ -51,7 +51,7 @@ export type { SegmentBackup } from './mirror/mirror-reader.ts';
 export { type RestoreOptions, type RestoreReport, restoreMirror } from './mirror/mirror-restore.ts';
 export type { MirrorSetting } from './mirror/mirror-setting.ts';
 export type { SyncProgress } from './mirror/mirror-sync.ts';
-export type { OpenRemote } from './mirror/mirror-target.ts';
+export type { MirrorPlace, OpenRemote } from './mirror/mirror-target.ts';
 export type { NewMirror } from './mirror/mirrors.ts';
 export type { MirrorStatus, SyncReport } from './mirror-status.ts';
 export type { ArchiveOptions } from './opened-archive.ts';

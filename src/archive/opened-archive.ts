@@ -28,7 +28,7 @@ import {
 import { Collections } from './collections.ts';
 import { ARCHIVE_VERSION, type Connector, readConnector, writeConnector } from './connector.ts';
 import { CATALOG_DIRECTORY, hasCatalog } from './maintain/catalog-soundness.ts';
-import type { OpenRemote } from './mirror/mirror-target.ts';
+import { bucketOpener, type OpenRemote } from './mirror/mirror-target.ts';
 import { type AnnouncedServer, assertTakable, lockedError, OwnerFile } from './owner.ts';
 import { RecordAccess } from './read/record-access.ts';
 import { Retrieval } from './read/retrieve.ts';
@@ -67,7 +67,7 @@ export type ArchiveOptions = {
   readonly volumes?: VolumeSet;
   readonly catalog?: Catalog;
   readonly fingerprint?: (digest: Uint8Array) => Uint8Array;
-  /** Opens the volume of a mirror whose target is an address and not a directory. */
+  /** For tests: opens the volume of a mirror whose target is an address. Default: a bucket. */
   readonly openRemote?: OpenRemote | undefined;
 };
 
@@ -87,7 +87,7 @@ export class OpenedArchive {
   readonly newId: IdSource;
   readonly stopwatch: (() => number) | undefined;
   readonly software: string | undefined;
-  readonly openRemote: OpenRemote | undefined;
+  readonly openRemote: OpenRemote;
   readonly catalog: Catalog;
   readonly volumes: VolumeSet;
   readonly segmentRegistry: SegmentRegistry;
@@ -124,7 +124,7 @@ export class OpenedArchive {
     this.newId = newId;
     this.stopwatch = options.stopwatch;
     this.software = software;
-    this.openRemote = options.openRemote;
+    this.openRemote = options.openRemote ?? bucketOpener(clock);
     this.catalog = catalog;
     this.volumes = volumes;
     this.fingerprint = fingerprint;

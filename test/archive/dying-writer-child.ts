@@ -1,6 +1,6 @@
 /**
- * Stores pages and a content that will be taken down, and is killed: its segment stays open, and may end in the middle of
- * a record. Arguments: the directory of the archive, and how many pages.
+ * Stores pages and a content that will be taken down, and is killed: its segment stays open, and may end in the middle
+ * of a record. Arguments: the directory of the archive, and how many pages.
  */
 import { writeSync } from 'node:fs';
 import { openArchive } from '../../src/archive/index.ts';

@@ -19,6 +19,7 @@ import {
   trialOptions,
 } from './trial-archive.ts';
 
+const clock = () => NOON;
 const DAY_MS = 24 * 3600 * 1000;
 
 async function makeMirrored(t: TestContext, options: Parameters<typeof makeArchive>[1] = {}, mirror = {}) {
@@ -41,9 +42,9 @@ async function otherAnswers(archive: Archive) {
   };
 }
 
-async function restored(t: TestContext, target: string, options: Parameters<typeof restoreMirror>[2] = {}) {
+async function restored(t: TestContext, target: string, options: { readonly until?: number } = {}) {
   const directory = join(await temporaryDirectory(t), 'restored');
-  await restoreMirror(target, directory, options);
+  await restoreMirror({ target }, directory, { clock: () => NOON, ...options });
   const archive = await openArchive(directory, trialOptions({ seed: 99 }));
   t.after(() => archive.close().catch(() => {}));
   return archive;
@@ -182,7 +183,7 @@ test('damage in a mirror is found, is never restored, and is repaired from the a
     (await archive.mirrors.check('attic', { repair })).problems.map(({ kind }) => kind);
   assert.deepEqual((await kinds()).sort(), ['damaged', 'missing']);
   const directory = join(await temporaryDirectory(t), 'restored');
-  await assert.rejects(restoreMirror(target, directory), (error: { code?: string }) =>
+  await assert.rejects(restoreMirror({ target }, directory, { clock }), (error: { code?: string }) =>
     ['MIRROR_DAMAGED', 'OBJECT_MISSING'].includes(error.code ?? ''),
   );
   await assert.rejects(openArchive(directory, trialOptions()), { code: 'ARCHIVE_MISSING' });
@@ -190,7 +191,7 @@ test('damage in a mirror is found, is never restored, and is repaired from the a
   assert.equal((await archive.mirrors.sync('attic')).copied, 2);
   assert.deepEqual(await kinds(), []);
   // The restore that failed goes on.
-  await restoreMirror(target, directory).catch(() => rm(directory, { recursive: true }));
+  await restoreMirror({ target }, directory, { clock }).catch(() => rm(directory, { recursive: true }));
   await assertSame(archive, await restored(t, target));
 });
 
@@ -205,7 +206,7 @@ test('a restore that was interrupted goes on, and no restore overwrites anything
     const onProgress = () => {
       if (++seen > stop * 3) controller.abort();
     };
-    const isDone = await restoreMirror(target, directory, { signal: controller.signal, onProgress }).then(
+    const isDone = await restoreMirror({ target }, directory, { clock, signal: controller.signal, onProgress }).then(
       () => true,
       () => false,
     );
@@ -215,8 +216,10 @@ test('a restore that was interrupted goes on, and no restore overwrites anything
   const again = await openArchive(directory, trialOptions({ seed: 5 }));
   await assertSame(archive, again);
   await again.close();
-  await assert.rejects(restoreMirror(target, directory), { code: 'ARCHIVE_EXISTS' });
-  await assert.rejects(restoreMirror(await temporaryDirectory(t), join(directory, 'new')), { code: 'MIRROR_MISSING' });
+  await assert.rejects(restoreMirror({ target }, directory, { clock }), { code: 'ARCHIVE_EXISTS' });
+  await assert.rejects(restoreMirror({ target: await temporaryDirectory(t) }, join(directory, 'new'), { clock }), {
+    code: 'MIRROR_MISSING',
+  });
 });
 
 test('with a delay, the state from before a deletion can be restored until the delay has passed', async (t) => {
@@ -348,7 +351,7 @@ test('a mirror may be on a volume of immutable objects, and gives ranges of segm
     await archive.mirrors.sync('far');
   }
   const directory = join(await temporaryDirectory(t), 'restored');
-  await restoreMirror('memory://far', directory, { remote: openRemote });
+  await restoreMirror({ target: 'memory://far' }, directory, { clock, remote: openRemote });
   const again = await openArchive(directory, trialOptions({ seed: 4 }));
   t.after(() => again.close());
   await assertSame(archive, again);

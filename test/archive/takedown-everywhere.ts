@@ -1,6 +1,6 @@
 /**
- * A takedown beside running stores and a dead writer's open segment: the bytes have to leave the archive and its mirror,
- * by a search of every file that uses none of the program's code, and must not come back.
+ * A takedown beside running stores and a dead writer's open segment: the bytes have to leave the archive and its
+ * mirror, by a search of every file that uses none of the program's code, and must not come back.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -88,7 +88,9 @@ export async function takeDownEverywhere(
     assert.deepEqual([holds(place), (await archive.verify()).errors], [[], 0]);
     await archive.mirrors.sync('attic');
     const before = await answers(archive);
-    const [restoreMs] = await timed(() => restoreMirror(attic, join(directory, 'restored')));
+    const [restoreMs] = await timed(() =>
+      restoreMirror({ target: attic }, join(directory, 'restored'), { clock: () => NOON }),
+    );
     const restored = await openArchive(join(directory, 'restored'), trialOptions({ seed: 13 }));
     try {
       assert.deepEqual(await answers(restored), before);

@@ -1,7 +1,9 @@
 /** `npm run trial -- NAME`: runs one trial, a long run by hand; without a name lists all trials. */
+import { tryTakedowns } from './mirror.ts';
 import { tryZombies } from './zombie.ts';
 
 const TRIALS: Record<string, (argv: readonly string[]) => Promise<void>> = {
+  mirror: tryTakedowns,
   zombie: tryZombies,
 };
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { takeDownEverywhere } from '../archive/takedown-everywhere.ts';
 
-export async function run([pages = '20000']: readonly string[]): Promise<void> {
+export async function tryTakedowns([pages = '20000']: readonly string[]): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'pinakes-mirror-'));
   try {
     console.log(JSON.stringify(await takeDownEverywhere(directory, Number(pages), 20_000_000), undefined, 2));

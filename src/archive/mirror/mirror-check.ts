@@ -34,7 +34,7 @@ export type MirrorCheck = {
 
 export async function checkMirror(
   setting: MirrorSetting,
-  remote: OpenRemote | undefined,
+  remote: OpenRemote,
   options: MirrorCheckOptions = {},
 ): Promise<MirrorCheck> {
   const { repair = false, onProgress, signal } = options;

@@ -22,7 +22,7 @@ export class MirrorReader implements SegmentBackup {
     this.#objects = new Map(objects.map((object) => [object.name, object]));
   }
 
-  static async open(setting: MirrorSetting, remote?: OpenRemote): Promise<MirrorReader> {
+  static async open(setting: MirrorSetting, remote: OpenRemote): Promise<MirrorReader> {
     const target = await openTarget(setting, false, remote);
     try {
       const { manifests } = await readManifests(target.store);

@@ -9,7 +9,15 @@
  */
 import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { fileError, PinakesError, RunningDigest, replaceFile, syncDirectory, toHex } from '../../base/index.ts';
+import {
+  type Clock,
+  fileError,
+  PinakesError,
+  RunningDigest,
+  replaceFile,
+  syncDirectory,
+  toHex,
+} from '../../base/index.ts';
 import { AppendingStore, type SegmentStore, sealedBytes } from '../../ledger/index.ts';
 import {
   createDirectoryVolume,
@@ -20,7 +28,7 @@ import {
 import { CONNECTOR_NAME, type Connector, readConnector, type VolumeSetting, writeConnector } from '../connector.ts';
 import { makeDirectory } from '../segment/volume-set.ts';
 import { type MirroredObject, type MirrorManifest, readManifests } from './mirror-manifest.ts';
-import { type MirrorTarget, type OpenRemote, openAnyMirror } from './mirror-target.ts';
+import { bucketOpener, type MirrorPlace, type MirrorTarget, type OpenRemote, openAnyMirror } from './mirror-target.ts';
 
 const MARK_NAME = 'restoring.json';
 const DRAFT_FOLDER = 'restoring';
@@ -30,7 +38,9 @@ const LINKED_FOLDER = 'linked-files';
 export type RestoreOptions = {
   /** The newest state that is not later than this time. Default: the newest. */
   readonly until?: number | undefined;
+  /** For tests: opens a volume that is not a bucket. */
   readonly remote?: OpenRemote | undefined;
+  readonly clock: Clock;
   readonly onProgress?: ((progress: { object: string; bytes: number; totalBytes: number }) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 };
@@ -45,11 +55,11 @@ export type RestoreReport = {
 };
 
 export async function restoreMirror(
-  from: string,
+  from: MirrorPlace,
   directory: string,
-  options: RestoreOptions = {},
+  options: RestoreOptions,
 ): Promise<RestoreReport> {
-  await using target = await openAnyMirror(from, options.remote);
+  await using target = await openAnyMirror(from, options.remote ?? bucketOpener(options.clock));
   const { manifests } = await readManifests(target.store);
   const { until = Number.POSITIVE_INFINITY } = options;
   const manifest = manifests.find(({ time }) => Date.parse(time) <= until);

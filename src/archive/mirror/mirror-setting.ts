@@ -4,7 +4,7 @@
  * ```
  *   mirrors:
  *     - name: attic
- *       target: /mnt/attic/web        a directory; or an address that a remote volume opens
+ *       target: /mnt/attic/web        a directory, or s3://bucket/prefix, with an endpoint and a region
  *       id: "<urn:uuid:...>"          the same as in the object `mirror` of the target
  *       delayMs: 2592000000           how long states from before a deletion stay restorable
  *       withLinked: true              also copies files that were added in place
@@ -18,6 +18,9 @@ export type MirrorSetting = {
   readonly name: string;
   readonly target: string;
   readonly id: string;
+  /** The server and region of a bucket. */
+  readonly endpoint?: string;
+  readonly region?: string;
   readonly delayMs: number;
   readonly withLinked: boolean;
   readonly everyMs?: number;
@@ -29,7 +32,17 @@ export function parseMirrors(value: unknown, bad: (detail: string) => PinakesErr
   if (!Array.isArray(value)) throw bad('mirrors are not a list');
   const names = new Set<unknown>();
   return value.map((one: unknown, index): MirrorSetting => {
-    const { name, target, id, delayMs = 0, withLinked = false, everyMs, afterJobs = false } = Object(one);
+    const {
+      name,
+      target,
+      id,
+      delayMs = 0,
+      withLinked = false,
+      everyMs,
+      afterJobs = false,
+      endpoint,
+      region,
+    } = Object(one);
     if (typeof name !== 'string' || !/^[a-z0-9][a-z0-9-]*$/.test(name) || names.has(name))
       throw bad(`mirror ${index + 1} does not have a valid name of its own`);
     names.add(name);
@@ -39,7 +52,10 @@ export function parseMirrors(value: unknown, bad: (detail: string) => PinakesErr
       throw bad(`mirror ${name} has a time that is not a number of milliseconds`);
     if (typeof withLinked !== 'boolean' || typeof afterJobs !== 'boolean')
       throw bad(`mirror ${name} has a setting that is neither true nor false`);
-    return { name, target, id, delayMs, withLinked, ...(everyMs !== undefined && { everyMs }), afterJobs };
+    if (![endpoint, region].every((text) => text === undefined || typeof text === 'string'))
+      throw bad(`mirror ${name} has an endpoint or region that is not a text`);
+    const server = { ...(endpoint !== undefined && { endpoint }), ...(region !== undefined && { region }) };
+    return { name, target, id, ...server, delayMs, withLinked, ...(everyMs !== undefined && { everyMs }), afterJobs };
   });
 }
 

@@ -13,13 +13,14 @@
  */
 import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { fromUtf8, PinakesError, utf8, VOLUME_SENTINEL } from '../../base/index.ts';
+import { type Clock, fromUtf8, PinakesError, utf8, VOLUME_SENTINEL } from '../../base/index.ts';
 import { AppendingStore, listedObjects, PartStore, type SegmentStore } from '../../ledger/index.ts';
 import {
   type AnyVolume,
   createDirectoryVolume,
   isPartVolume,
   openDirectoryVolume,
+  openS3Volume,
   type PartVolume,
 } from '../../volume/index.ts';
 import type { MirrorSetting } from './mirror-setting.ts';
@@ -30,8 +31,16 @@ const MARK_NAME = 'mirror';
 const MARK_VERSION = 1;
 const MARK_BYTES_MAX = 64 * 1024;
 
-/** Opens a remote volume by its address, such as `s3://bucket/prefix`. */
-export type OpenRemote = (name: string, address: string) => Promise<PartVolume>;
+/** Where a mirror is: a directory, or a bucket as `s3://bucket/prefix`, at a server other than that of AWS. */
+export type MirrorPlace = Pick<MirrorSetting, 'target' | 'endpoint' | 'region'>;
+
+/** Opens the volume of a mirror whose target is an address. */
+export type OpenRemote = (name: string, place: MirrorPlace, isWritable: boolean) => Promise<PartVolume>;
+
+export function bucketOpener(clock: Clock): OpenRemote {
+  return (name, { target, endpoint, region }, writable) =>
+    openS3Volume(name, target, { endpoint, region, writable, clock });
+}
 
 export type MirrorTarget = AsyncDisposable & {
   readonly volume: AnyVolume;
@@ -48,7 +57,7 @@ export function isAddress(target: string): boolean {
 }
 
 /** Makes an empty place a mirror. Fails when there is something in it already. */
-export async function createTarget(setting: MirrorSetting, mark: MirrorMark, remote?: OpenRemote): Promise<void> {
+export async function createTarget(setting: MirrorSetting, mark: MirrorMark, remote: OpenRemote): Promise<void> {
   const { target } = setting;
   const refuse = (where: string, found: string) => {
     throw new PinakesError('MIRROR_TAKEN', { where, detail: `it has ${found} already; name a place of its own` });
@@ -66,7 +75,7 @@ export async function createTarget(setting: MirrorSetting, mark: MirrorMark, rem
 }
 
 /** Opens the mirror of an archive. */
-export async function openTarget(setting: MirrorSetting, isWritable: boolean, remote?: OpenRemote) {
+export async function openTarget(setting: MirrorSetting, isWritable: boolean, remote: OpenRemote) {
   const opened = await openAny(setting, isWritable, remote);
   const mark = await readMark(opened).catch(async (error: unknown) => {
     await opened[Symbol.asyncDispose]();
@@ -79,8 +88,11 @@ export async function openTarget(setting: MirrorSetting, isWritable: boolean, re
 }
 
 /** Opens a place by its path or address, whichever archive it is a mirror of. Only for reading. */
-export async function openAnyMirror(target: string, remote?: OpenRemote): Promise<MirrorTarget & { mark: MirrorMark }> {
-  const opened = await openAny({ name: 'mirror', target }, false, remote);
+export async function openAnyMirror(
+  place: MirrorPlace,
+  remote: OpenRemote,
+): Promise<MirrorTarget & { mark: MirrorMark }> {
+  const opened = await openAny({ name: 'mirror', ...place }, false, remote);
   try {
     return { ...opened, mark: await readMark(opened) };
   } catch (error) {
@@ -90,26 +102,20 @@ export async function openAnyMirror(target: string, remote?: OpenRemote): Promis
 }
 
 async function openAny(
-  { name, target }: Pick<MirrorSetting, 'name' | 'target'>,
+  { name, ...place }: MirrorPlace & Pick<MirrorSetting, 'name'>,
   writable: boolean,
-  remote: OpenRemote | undefined,
+  remote: OpenRemote,
 ): Promise<MirrorTarget> {
-  const volume = await openVolume(name, target, writable, remote);
+  const { target } = place;
+  const volume = await openVolume(name, place, writable, remote);
   const store = isPartVolume(volume) ? new PartStore(volume) : new AppendingStore(volume);
   return { volume, store, where: `mirror ${name} at ${target}`, [Symbol.asyncDispose]: () => volume.close() };
 }
 
-async function openVolume(
-  name: string,
-  target: string,
-  writable: boolean,
-  remote: OpenRemote | undefined,
-): Promise<AnyVolume> {
+async function openVolume(name: string, place: MirrorPlace, writable: boolean, remote: OpenRemote): Promise<AnyVolume> {
+  const { target } = place;
   const where = `mirror ${name} at ${target}`;
-  if (isAddress(target)) {
-    if (remote) return remote(VOLUME_NAME, target);
-    throw new PinakesError('BAD_ARGUMENT', { where, detail: 'a mirror is in a directory here' });
-  }
+  if (isAddress(target)) return remote(VOLUME_NAME, place, writable);
   try {
     return await openDirectoryVolume(VOLUME_NAME, resolve(target), { writable });
   } catch (cause) {

@@ -13,6 +13,9 @@ export type NewMirror = {
   readonly name: string;
   /** An empty or missing directory, or an address. */
   readonly target: string;
+  /** The server and region of a bucket. */
+  readonly endpoint?: string | undefined;
+  readonly region?: string | undefined;
   /** How long states from before a deletion stay restorable. */
   readonly delayMs?: number | undefined;
   /** Whether files that were added in place are copied too. */
@@ -24,15 +27,16 @@ export type NewMirror = {
 };
 
 export async function addMirror(archive: OpenedArchive, mirror: NewMirror): Promise<void> {
-  const { name, target, delayMs = 0, withLinked = false, everyMs, afterJobs = false } = mirror;
+  const { name, target, delayMs = 0, withLinked = false, everyMs, afterJobs = false, endpoint, region } = mirror;
   const refused = (detail: string) => new PinakesError('BAD_ARGUMENT', { where: `mirror ${name}`, detail });
   if (!/^[a-z0-9][a-z0-9-]*$/.test(name)) throw refused('a name has lower-case letters, digits and dashes');
   const { mirrors = [] } = archive.connector;
   if (mirrors.some((other) => other.name === name)) throw refused('there is a mirror of this name already');
   const place = isAddress(target) ? target : resolve(target);
   if (!isAddress(target)) await refusePartOfArchive(archive, place);
+  const server = { ...(endpoint !== undefined && { endpoint }), ...(region !== undefined && { region }) };
   const every = everyMs === undefined ? {} : { everyMs };
-  const setting = { name, target: place, id: archive.newId(), delayMs, withLinked, ...every, afterJobs };
+  const setting = { name, target: place, ...server, id: archive.newId(), delayMs, withLinked, ...every, afterJobs };
   await archive.exclusive(async () => {
     await makeDirectory(join(archive.directory, MIRRORS_FOLDER));
     await createTarget(setting, { id: setting.id, archive: archive.connector.name }, archive.openRemote);

@@ -37,13 +37,13 @@ export interface KeptBesides {
 
 export type KeptVersion = {
   readonly name: string;
-  readonly version: string;
-  readonly bytes: number;
-  stream(): AsyncIterable<Uint8Array>;
+  readonly versionId: string;
+  readonly isLatest: boolean;
+  /** It says that the object was removed, and has no bytes. */
+  readonly isDeleteMarker: boolean;
 };
 
-/** The bytes of its parts cannot be read before it is completed, so it can only be reported. */
-export type UnfinishedUpload = { readonly name: string; readonly upload: string };
+export type UnfinishedUpload = { readonly name: string; readonly id: string };
 
 /** All files below a directory, except those for which `isLeftOut` says so. Links to folders are not followed. */
 export function directoryPlace(
@@ -94,19 +94,43 @@ async function* objectsOf(store: SegmentStore, besides: KeptBesides | undefined)
     for (const { name, bytes } of page)
       yield { name, bytes, open: () => store.stream(sealedBytes(name, bytes), 0, bytes) };
   if (!besides) return;
-  for await (const page of besides.versions(''))
-    for (const { name, version, bytes, stream } of page)
-      yield { name: `${name}?version=${version}`, bytes, open: stream };
-  for await (const page of besides.unfinishedUploads(''))
-    for (const { name, upload } of page) {
-      const detail = `the upload ${upload} was begun and not finished; abort it, or complete the bucket's own clean-up`;
-      yield { name: `${name}?upload=${upload}`, bytes: 0, open: () => unreadable(name, detail) };
-    }
+  yield* pagesOf(besides.versions(''), ({ name, versionId, isLatest, isDeleteMarker }) => {
+    const detail = `the bucket keeps the version ${versionId}, whose bytes are not read; remove it`;
+    return isLatest || isDeleteMarker ? undefined : unreadable(`${name}?version=${versionId}`, detail);
+  });
+  yield* pagesOf(besides.unfinishedUploads(''), ({ name, id }) =>
+    unreadable(`${name}?upload=${id}`, 'it was begun and not finished, so its bytes cannot be read; abort it'),
+  );
 }
 
-// biome-ignore lint/correctness/useYield: it only fails, like a stream whose beginning cannot be read.
-async function* unreadable(where: string, detail: string): AsyncGenerator<Uint8Array> {
-  throw new PinakesError('FILE_UNREADABLE', { where, detail });
+/** Nothing of a server that does not know the question: it keeps none. */
+async function* pagesOf<Kept>(
+  pages: AsyncIterable<readonly Kept[]>,
+  fileOf: (kept: Kept) => SearchedFile | undefined,
+): AsyncGenerator<SearchedFile> {
+  try {
+    for await (const page of pages)
+      for (const kept of page) {
+        const file = fileOf(kept);
+        if (file) yield file;
+      }
+  } catch (error) {
+    if (!isUnknownToServer(error)) throw error;
+  }
+}
+
+function isUnknownToServer(error: unknown): boolean {
+  const { cause } = Object(error);
+  return Object(Object(cause).$metadata).httpStatusCode === 501;
+}
+
+/** A file that is there and cannot be read. */
+function unreadable(name: string, detail: string): SearchedFile {
+  // biome-ignore lint/correctness/useYield: it only fails, like a stream whose beginning cannot be read.
+  async function* open(): AsyncGenerator<Uint8Array> {
+    throw new PinakesError('FILE_UNREADABLE', { where: name, detail });
+  }
+  return { name, bytes: 0, open };
 }
 
 export function keptBesides(volume: object): KeptBesides | undefined {

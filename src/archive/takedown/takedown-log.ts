@@ -13,7 +13,7 @@
 import type { KeyObject } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Clock, Exclusive, formatW3cDate, fromUtf8, type IdSource, PinakesError, utf8 } from '../../base/index.ts';
-import type { SharedCatalog } from '../../catalog/index.ts';
+import type { Catalog } from '../../catalog/index.ts';
 import { HeldLease, LEASE_LIFE_MS, refusalOf, type SegmentStore, type SegmentStores } from '../../ledger/index.ts';
 import {
   ENTRY_BYTES_MAX,
@@ -34,7 +34,7 @@ const KEY_BYTES_MAX = 4096;
 export type LogOptions = {
   readonly directory: string;
   readonly archive: string;
-  readonly catalog: SharedCatalog;
+  readonly catalog: Catalog;
   readonly stores: Pick<SegmentStores, 'available' | 'writable'>;
   readonly clock: Clock;
   readonly newId: IdSource;

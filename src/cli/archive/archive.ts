@@ -166,7 +166,9 @@ function registerMirrors(mirror: Command, context: CommandContext, setExitCode: 
   const runInArchive = archiveAction(context, setExitCode);
   archiveCommand(mirror, 'add', 'make an empty directory a second copy of the archive')
     .argument('<name>', 'lower-case letters, digits and dashes')
-    .argument('<target>', 'an empty or missing directory, on another disk')
+    .argument('<target>', 'an empty or missing directory on another disk, or s3://bucket/prefix')
+    .option('--endpoint <url>', 'the server of the bucket (default: that of AWS)')
+    .option('--region <region>', 'the region of the bucket')
     .option('--delay <span>', 'keep states from before deletions restorable for this time, such as 30d (default: 0)')
     .option('--with-linked', 'also copy files that were added in place')
     .option('--every <span>', 'a server syncs it this often, such as 6h')
@@ -190,8 +192,10 @@ function registerMirrors(mirror: Command, context: CommandContext, setExitCode: 
   mirror
     .command('restore')
     .description('make an archive from a mirror alone')
-    .argument('<target>', 'the directory of the mirror')
+    .argument('<target>', 'the directory of the mirror, or s3://bucket/prefix')
     .argument('<directory>', 'the directory of the new archive, which is empty or missing')
+    .option('--endpoint <url>', 'the server of the bucket (default: that of AWS)')
+    .option('--region <region>', 'the region of the bucket')
     .option('--until <time>', 'the newest state of this time or earlier')
     .option('--json', 'print JSON, one value per line')
     .action(run(async () => (await import('./mirror.ts')).mirrorRestore));

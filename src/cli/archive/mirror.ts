@@ -10,6 +10,7 @@ import {
   type SyncReport,
 } from '../../archive/index.ts';
 import { badArgument, type EpochMs, parseW3cDate } from '../../base/index.ts';
+import { isS3Url, parseEndpoint } from '../../volume/index.ts';
 import { type ArchiveCommandOptions, parseTimeOption } from '../archive-command.ts';
 import { type CommandContext, resolveTypedPath } from '../command.ts';
 import { EXIT_FINE, EXIT_FOUND } from '../outcome.ts';
@@ -29,16 +30,20 @@ export async function mirrorAdd(
     readonly withLinked?: boolean;
     readonly every?: string;
     readonly afterJobs?: boolean;
+    readonly endpoint?: string;
+    readonly region?: string;
   },
 ): Promise<number> {
   const { terminal } = context;
   await archive.mirrors.add({
     name,
-    target: /^[a-z][a-z0-9]+:\/\//.test(target) ? target : resolveTypedPath(context, target),
+    target: placeOf(context, target),
     delayMs: options.delay === undefined ? 0 : parseSpan(options.delay, '--delay'),
     withLinked: options.withLinked ?? false,
     everyMs: options.every === undefined ? undefined : parseSpan(options.every, '--every'),
     afterJobs: options.afterJobs ?? false,
+    endpoint: options.endpoint === undefined ? undefined : parseEndpoint(options.endpoint),
+    region: options.region,
   });
   if (options.json) await terminal.json({ name });
   else {
@@ -46,6 +51,10 @@ export async function mirrorAdd(
     terminal.say(`It is empty; \`pinakes mirror sync ${name}\` fills it.`);
   }
   return EXIT_FINE;
+}
+
+function placeOf(context: CommandContext, target: string): string {
+  return isS3Url(target) ? target : resolveTypedPath(context, target);
 }
 
 export async function mirrorLs(
@@ -155,11 +164,23 @@ export async function mirrorRestore(
   context: CommandContext,
   target: string,
   directory: string,
-  options: { readonly json?: boolean; readonly until?: string },
+  options: {
+    readonly json?: boolean;
+    readonly until?: string;
+    readonly endpoint?: string;
+    readonly region?: string;
+  },
 ): Promise<number> {
-  const { terminal, signal } = context;
+  const { terminal, signal, clock } = context;
+  const endpoint = options.endpoint === undefined ? undefined : parseEndpoint(options.endpoint);
+  const place = {
+    target: placeOf(context, target),
+    ...(endpoint !== undefined && { endpoint }),
+    ...(options.region !== undefined && { region: options.region }),
+  };
   const progress = new Progress(terminal, 'restore', 0);
-  const report = await restoreMirror(resolveTypedPath(context, target), resolveTypedPath(context, directory), {
+  const report = await restoreMirror(place, resolveTypedPath(context, directory), {
+    clock,
     until: options.until === undefined ? undefined : parseTimeOption(options.until, 'end'),
     signal,
     onProgress: ({ object, bytes, totalBytes }) => progress.update(bytes, `of ${formatBytes(totalBytes)}  ${object}`),
