@@ -41,6 +41,11 @@ export async function get<Reply>(path: string, signal?: AbortSignal): Promise<Re
   return send<Reply>(path, { headers: { accept: 'application/json', ...tokenField() }, ...(signal && { signal }) });
 }
 
+/** The text of a reply that is not JSON. */
+export async function getText(path: string): Promise<string> {
+  return fetchText(path, { headers: tokenField() });
+}
+
 /** Reads the events of a path until the connection ends. */
 export async function follow(
   path: string,
@@ -75,6 +80,10 @@ function tokenField(): Readonly<Record<string, string>> {
 }
 
 async function send<Reply>(path: string, init: RequestInit): Promise<Reply> {
+  return JSON.parse(await fetchText(path, init)) as Reply;
+}
+
+async function fetchText(path: string, init: RequestInit): Promise<string> {
   let response: Response;
   try {
     response = await fetch(path, { credentials: 'omit', ...init });
@@ -83,7 +92,7 @@ async function send<Reply>(path: string, init: RequestInit): Promise<Reply> {
     throw new ApiError(0, UNREACHABLE);
   }
   const text = await response.text();
-  if (response.ok) return JSON.parse(text) as Reply;
+  if (response.ok) return text;
   throw failure(response.status, text);
 }
 

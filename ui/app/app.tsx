@@ -18,6 +18,7 @@ import { LinksScreen } from '../screens/links.tsx';
 import { MissingScreen } from '../screens/missing.tsx';
 import { PrefixScreen } from '../screens/prefix.tsx';
 import { SearchScreen } from '../screens/search.tsx';
+import { TakedownsScreen } from '../screens/takedowns.tsx';
 import { useRoute } from './navigation.ts';
 import { pathTo, type Route } from './route.ts';
 
@@ -85,6 +86,8 @@ function screenOf(route: Exclude<Route, { kind: 'frame' }>) {
       return <JobScreen id={route.id} />;
     case 'delete':
       return <DeleteScreen given={route.selection} />;
+    case 'takedowns':
+      return <TakedownsScreen />;
     case 'search':
       return <SearchScreen input={route.input} />;
     case 'links':

@@ -15,11 +15,15 @@ const PLACES: readonly { readonly label: string; readonly path: string; readonly
 ];
 
 /** Deleting is offered only to people who may do it. */
-const DELETE = { label: 'Delete', path: pathTo.delete(), kinds: ['delete'] } satisfies (typeof PLACES)[number];
+const DELETE = {
+  label: 'Delete',
+  path: pathTo.delete(),
+  kinds: ['delete', 'takedowns'],
+} satisfies (typeof PLACES)[number];
 
 export function Masthead({ route }: { route: Route }) {
   const hasToken = useHasToken();
-  const places = hasToken || route.kind === 'delete' ? PLACES.toSpliced(3, 0, DELETE) : PLACES;
+  const places = hasToken || DELETE.kinds.some((kind) => kind === route.kind) ? PLACES.toSpliced(3, 0, DELETE) : PLACES;
   return (
     <header class="masthead">
       <div class="masthead-row">

@@ -17,7 +17,10 @@ export function DeleteScreen({ given }: { given: Readonly<Record<string, string>
   return (
     <>
       <h1>Delete captures</h1>
-      <p class="lead">Select captures. You see a preview first; nothing is deleted until you confirm.</p>
+      <p class="lead">
+        Select captures. You see a preview first; nothing is deleted until you confirm. What may never come back is
+        under <a href={pathTo.takedowns()}>takedowns</a>.
+      </p>
       <TokenGate why="Deleting">
         <Deletion given={given} />
       </TokenGate>

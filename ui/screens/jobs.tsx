@@ -17,7 +17,9 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   compact: 'Free the disk space of deleted captures. No other capture loses its content.',
   crawl: 'Fetch pages from the web into the archive.',
   export: 'Write a part of the archive into a file that you can download.',
+  'mirror-sync': 'Copy what the second copies of the archive lack.',
   rebuild: 'Make a damaged catalog (the list of all captures) again from the WARC files.',
+  'takedown-check': 'Read every file for bytes of what was taken down, and sign the result.',
   verify: 'Read all files and check them for damage.',
 };
 

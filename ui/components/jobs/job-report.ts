@@ -11,7 +11,9 @@ const TITLES: Readonly<Record<string, string>> = {
   delete: 'Delete captures',
   export: 'Export',
   rebuild: 'Rebuild the catalog',
+  'mirror-sync': 'Bring mirrors up to date',
   takedown: 'Take contents down',
+  'takedown-check': 'Search for what was taken down',
   verify: 'Verify the archive',
 };
 
