@@ -102,7 +102,7 @@ test('D3 stores go on while a takedown searches the catalog, and what they store
     }
     yield* pages;
   };
-  const report = await archive.takeDown({ keys: [key] });
+  const report = await archive.takeDown({ keys: [key] }, GROUND);
   assert.deepEqual([report.captures, searched.length], [2, 0]);
   catalog.captures = search;
   assert.ok((await urls(archive)).every((url) => url.startsWith('http://d.example/')));
