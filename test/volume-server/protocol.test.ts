@@ -287,7 +287,6 @@ suite('volume server', () => {
       { target: '/archive/a?partNumber=1' },
       { method: 'PUT', target: '/archive/a?tagging', body: '' },
       { method: 'POST', target: '/archive/a?select' },
-      { method: 'DELETE', target: '/archive' },
       { method: 'PUT', target: '/archive/a', headers: { 'x-amz-server-side-encryption': 'AES256' } },
       { method: 'PUT', target: '/archive/a', headers: { 'x-amz-object-lock-mode': 'COMPLIANCE' } },
       { method: 'PUT', target: '/archive/a', headers: { 'x-amz-storage-class': 'GLACIER' } },
@@ -352,6 +351,24 @@ suite('volume server', () => {
     for (const target of ['/archive?location', '/archive?list-type=2', '/archive?uploads', '/never?list-type=2'])
       assert.equal((await as(other, { target })).status, 403, target);
     assert.equal(existsSync(pathOf('shared/one')), true);
+  });
+
+  test('a key to all buckets makes and removes buckets, and a key to one bucket does not', async () => {
+    const all = await server.addKey('all', '/', 'write');
+    const as = (key: typeof all, method: string, target: string) =>
+      sendSigned(server.endpoint, key, { method, target });
+    assert.equal((await as(all, 'PUT', '/made')).status, 200);
+    assert.equal(codeOf(await as(all, 'PUT', '/made')), 'BucketAlreadyOwnedByYou');
+    assert.equal((await as(all, 'PUT', '/made/a/b')).status, 200);
+    assert.equal(codeOf(await as(all, 'DELETE', '/made')), 'BucketNotEmpty');
+    assert.match((await as(all, 'GET', '/')).text, /<Name>archive<\/Name>.*<Name>made<\/Name>/);
+    assert.equal((await as(all, 'DELETE', '/made/a/b')).status, 204);
+    assert.equal((await as(all, 'DELETE', '/made')).status, 204);
+    assert.equal(codeOf(await as(all, 'GET', '/made/a/b')), 'NoSuchBucket');
+    assert.equal(codeOf(await as(all, 'PUT', '/made/a/b')), 'NoSuchBucket');
+    for (const target of ['/.pinakes-s3', '/.pinakes-s3/keys/x', '/UPPER'])
+      for (const method of ['GET', 'PUT', 'DELETE']) assert.equal((await as(all, method, target)).status, 403, target);
+    assert.equal(codeOf(await as(server, 'DELETE', '/archive')), 'AccessDenied');
   });
 
   test('the server tells that it is well without a signature', async () => {

@@ -78,7 +78,10 @@ export function registerVolumeServer(
     .description('add a key, and print its secret, which is shown only here')
     .argument('<name>', 'lower-case letters, digits and dashes')
     .requiredOption('--dir <directory>', 'the directory of the volume server')
-    .requiredOption('--prefix <bucket/prefix>', 'what the key can see: a bucket, or a folder in a bucket')
+    .requiredOption(
+      '--prefix <bucket/prefix>',
+      'what the key can see: a bucket, a folder in a bucket, or / for all buckets',
+    )
     .addOption(choiceOption('--rights <rights>', 'what the key may do', ['read', 'write'], 'write'))
     .option('--json', 'print JSON, one value per line')
     .action(run(async () => (await import('./volume-keys.ts')).volumeKeyAdd));

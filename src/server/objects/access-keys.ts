@@ -1,6 +1,6 @@
 /**
- * The keys of a volume server. A key may read, or read and write, what is below one prefix: a bucket, or a folder in a
- * bucket.
+ * The keys of a volume server. A key may read, or read and write, what is below one prefix: a folder in a bucket, a
+ * bucket, or all buckets.
  *
  * Signatures need the secret itself on the server, so a hash of it would not do. Each key is one file in a folder that
  * only the user of the server may open:
@@ -32,6 +32,7 @@ export type KeyRights = 'read' | 'write';
 export type VolumeKey = {
   readonly name: string;
   readonly accessKeyId: string;
+  /** Empty for a key to all buckets, which may also make and remove buckets. */
   readonly bucket: string;
   /** Empty, or a folder that ends with a slash. Keys of objects begin with it. */
   readonly prefix: string;
@@ -43,7 +44,7 @@ export type AccessKey = VolumeKey & { readonly secret: string };
 
 /** A key to add. Its id and its secret are random. */
 export type NewVolumeKey = Pick<AccessKey, 'name' | 'rights' | 'accessKeyId' | 'secret'> & {
-  /** `BUCKET`, or `BUCKET/FOLDER`. */
+  /** `BUCKET`, `BUCKET/FOLDER`, or `/` for all buckets. */
   readonly prefix: string;
 };
 
@@ -60,7 +61,7 @@ export async function addVolumeKey(directory: string, { prefix, ...given }: NewV
   assert(ACCESS_KEY_ID.test(key.accessKeyId), 'an access key id has upper-case letters and digits');
   const folder = join(root, RESERVED_FOLDER, 'keys');
   try {
-    await mkdir(join(root, key.bucket)).catch(unlessExists);
+    if (key.bucket !== '') await mkdir(join(root, key.bucket)).catch(unlessExists);
     await makeDirectories(folder);
     await chmod(join(root, RESERVED_FOLDER), 0o700);
     const draft = join(folder, `.${key.accessKeyId}.new`);
@@ -111,15 +112,22 @@ export class KeyRing {
   }
 }
 
-/** Whether a key may see an object, or what lies below a prefix. */
+/** Whether a key may see something of a bucket. */
+export function isOfBucket(key: VolumeKey, bucket: string): boolean {
+  return (key.bucket === '' && bucketProblem(bucket) === undefined) || key.bucket === bucket;
+}
+
+/** Whether a key may see an object. */
 export function isWithin(key: VolumeKey, bucket: string, name: string): boolean {
-  return key.bucket === bucket && name.startsWith(key.prefix);
+  return isOfBucket(key, bucket) && name.startsWith(key.prefix);
 }
 
 function placeOf(text: string): Pick<VolumeKey, 'bucket' | 'prefix'> {
+  if (text === '/') return { bucket: '', prefix: '' };
   const [, bucket = '', folder = ''] = /^([^/]*)\/?(.*?)\/?$/s.exec(text) ?? [];
   const problem = bucketProblem(bucket) ?? (folder === '' ? undefined : keyProblem(folder)?.message);
-  if (problem !== undefined) throw badArgument(text, `--prefix is BUCKET or BUCKET/FOLDER; ${problem}`);
+  if (problem !== undefined)
+    throw badArgument(text, `--prefix is BUCKET, BUCKET/FOLDER, or / for all buckets; ${problem}`);
   return { bucket, prefix: folder === '' ? '' : `${folder}/` };
 }
 

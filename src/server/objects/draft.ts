@@ -15,6 +15,8 @@ const DRAFT_NAME = /^([a-z0-9.-]+)~([0-9a-f]{40})~[0-9a-f]{32}(?:\.link)?$/;
 export class Draft {
   readonly path: string;
   readonly handle: FileHandle;
+  /** True while the object has its name and this is not durable. If it stays so, the next start syncs it again. */
+  isNamed = false;
 
   private constructor(path: string, handle: FileHandle) {
     this.path = path;
@@ -34,6 +36,7 @@ export class Draft {
   /** Removes the draft, whether it has become an object or not. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.handle.close();
+    if (this.isNamed) return;
     await unlink(this.path).catch((cause: unknown) => {
       if (!isAbsent(cause)) throw cause;
     });

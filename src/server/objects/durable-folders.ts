@@ -78,6 +78,13 @@ export class DurableFolders {
     }
   }
 
+  /** The folder was removed. */
+  forget(folder: string): void {
+    this.#removals++;
+    this.#durable.delete(folder);
+    this.#onChange(folder, false);
+  }
+
   /** Removes folders that have become empty, from this one outwards, up to `last`, which stays. */
   async prune(folder: string, last: string): Promise<void> {
     for (let at = folder; at !== last; at = dirname(at)) {

@@ -9,7 +9,7 @@
  * - Symbolic links are not followed, and only ordinary files are objects.
  */
 import { type BigIntStats, constants } from 'node:fs';
-import { type FileHandle, link, lstat, open, readdir, rename, unlink } from 'node:fs/promises';
+import { type FileHandle, link, lstat, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Clock, IdSource } from '../../base/index.ts';
 import { Draft, draftOrigin, draftsFolder } from './draft.ts';
@@ -17,7 +17,7 @@ import { DurableFolders, isAbsent } from './durable-folders.ts';
 import { FolderNames } from './folder-names.ts';
 import { KeyQueue } from './key-queue.ts';
 import { FactsFolder, type ObjectFacts } from './object-facts.ts';
-import { keyProblem, randomName } from './object-key.ts';
+import { bucketProblem, keyProblem, randomName } from './object-key.ts';
 import { noSuchKey, S3Error } from './s3-error.ts';
 
 export type ObjectName = { readonly bucket: string; readonly key: string };
@@ -38,6 +38,8 @@ export class ObjectStore {
   readonly #clock: Clock;
   readonly #newId: IdSource;
   readonly #queue = new KeyQueue();
+  /** Objects with a change whose sync failed: it shows, and may be lost. */
+  readonly #doubtful = new Set<string>();
 
   constructor(root: string, clock: Clock, newId: IdSource) {
     this.root = root;
@@ -63,6 +65,24 @@ export class ObjectStore {
     await this.folders.sync(this.bucketFolder(bucket));
   }
 
+  async buckets(): Promise<{ bucket: string; birthtimeMs: number }[]> {
+    const names = (await readdir(this.root)).filter((name) => bucketProblem(name) === undefined).sort();
+    const found = await Promise.all(
+      names.map(async (bucket) => ({ bucket, ...(await lstat(join(this.root, bucket))) })),
+    );
+    return found.filter(({ mode }) => (mode & constants.S_IFMT) === constants.S_IFDIR);
+  }
+
+  /** Removes a bucket that has no files. */
+  async removeBucket(bucket: string): Promise<void> {
+    await rmdir(this.bucketFolder(bucket)).catch((cause: NodeJS.ErrnoException) => {
+      if (cause.code !== 'ENOTEMPTY' && cause.code !== 'EEXIST') throw cause;
+      throw new S3Error('BucketNotEmpty', 'The bucket still has objects, or other files.');
+    });
+    this.folders.forget(this.bucketFolder(bucket));
+    await this.folders.syncAbsence(this.bucketFolder(bucket));
+  }
+
   newDraft({ bucket, key }: ObjectName): Promise<Draft> {
     return Draft.create(this.root, bucket, key, randomName(this.#newId));
   }
@@ -70,7 +90,11 @@ export class ObjectStore {
   /** The object; undefined when there is none. Waits for a change that is under way. */
   async info(name: ObjectName): Promise<ObjectInfo | undefined> {
     await this.settled(name);
-    return this.#present(name);
+    const present = await this.#locate(name);
+    const info = present && (await this.#infoOf(name, present));
+    // A change that has begun meanwhile may already show, and is not durable yet.
+    await this.settled(name);
+    return info;
   }
 
   /** The object of a key that a list has found. */
@@ -79,12 +103,15 @@ export class ObjectStore {
     const found = await lstat(this.#path(name), { bigint: true }).catch((cause: unknown): undefined => {
       if (!isAbsent(cause)) throw cause;
     });
-    return found?.isFile() ? this.#infoOf(name, found) : undefined;
+    const info = found?.isFile() ? await this.#infoOf(name, found) : undefined;
+    await this.settled(name);
+    return info;
   }
 
   /** Settles when the change of this key that is under way is durable. */
-  settled(name: ObjectName): Promise<void> {
-    return this.#queue.idle(idOf(name));
+  async settled(name: ObjectName): Promise<void> {
+    await this.#queue.idle(idOf(name));
+    if (this.#doubtful.has(idOf(name))) throw new Error(`the last change of ${idOf(name)} could not be synced`);
   }
 
   /** Opens the object for reading. It stays this version until the handle is closed. */
@@ -100,7 +127,9 @@ export class ObjectStore {
     try {
       const found = await handle.stat({ bigint: true });
       if (!found.isFile()) throw noSuchKey();
-      return { info: await this.#infoOf(name, found), handle };
+      const info = await this.#infoOf(name, found);
+      await this.settled(name);
+      return { info, handle };
     } catch (cause) {
       await handle.close();
       throw cause;
@@ -125,12 +154,14 @@ export class ObjectStore {
         const version = await draft.handle.stat({ bigint: true });
         const whole = { ...facts, key: name.key };
         await this.#facts.write(name.bucket, version, whole);
-        if (!(await this.#giveName(path, draft, present !== undefined))) {
+        draft.isNamed = await this.#giveName(path, draft, present !== undefined);
+        if (!draft.isNamed) {
           await this.#facts.remove(name.bucket, name.key, version);
           continue;
         }
         this.names.changed(dirname(path), basename(path), 'file', true);
-        await this.folders.sync(dirname(path));
+        await this.#synced(name, () => this.folders.sync(dirname(path)));
+        draft.isNamed = false;
         if (present) await this.#facts.remove(name.bucket, name.key, present);
         return { ...whole, ...sizeAndTime(version) };
       }
@@ -154,7 +185,7 @@ export class ObjectStore {
         });
         this.names.changed(dirname(path), basename(path), 'file', false);
       }
-      await this.folders.syncAbsence(path);
+      await this.#synced(name, () => this.folders.syncAbsence(path));
       if (!present) return;
       await this.#facts.remove(name.bucket, name.key, present);
       await this.folders.prune(dirname(path), this.bucketFolder(name.bucket));
@@ -184,6 +215,15 @@ export class ObjectStore {
     await this.folders.sync(folder);
   }
 
+  async #synced(name: ObjectName, sync: () => Promise<void>): Promise<void> {
+    try {
+      await sync();
+    } catch (cause) {
+      this.#doubtful.add(idOf(name));
+      throw cause;
+    }
+  }
+
   #path({ bucket, key }: ObjectName): string {
     const problem = keyProblem(key);
     if (problem) throw problem;
@@ -207,11 +247,6 @@ export class ObjectStore {
       if (isAbsent(cause)) return undefined;
       throw cause;
     }
-  }
-
-  async #present(name: ObjectName): Promise<ObjectInfo | undefined> {
-    const found = await this.#locate(name);
-    return found && this.#infoOf(name, found);
   }
 
   async #infoOf({ bucket, key }: ObjectName, found: BigIntStats): Promise<ObjectInfo> {

@@ -7,6 +7,7 @@ const STATUS_BY_CODE = {
   BadDigest: 400,
   BadRequest: 400,
   BucketAlreadyOwnedByYou: 409,
+  BucketNotEmpty: 409,
   EntityTooLarge: 400,
   EntityTooSmall: 400,
   ExistingObjectIsDirectory: 409,

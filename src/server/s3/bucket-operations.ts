@@ -1,10 +1,17 @@
 /** The operations on buckets, as far as clients need them at their start, and DeleteObjects. */
 
-import { isWithin } from '../objects/access-keys.ts';
+import { isOfBucket, isWithin } from '../objects/access-keys.ts';
 import { accessDenied, S3Error } from '../objects/s3-error.ts';
 import { CheckedBody } from './checked-body.ts';
 import { unquoted, writeCondition } from './object-conditions.ts';
-import { type Operation, requireBucketRight, sendNothing, sendXml } from './operation.ts';
+import {
+  type Operation,
+  ownerElements,
+  requireBucketRight,
+  requireExistingBucket,
+  sendNothing,
+  sendXml,
+} from './operation.ts';
 import { childText, malformed, readXml, type XmlElement } from './xml-reader.ts';
 import { element, group, xmlDocument } from './xml-text.ts';
 
@@ -16,14 +23,14 @@ const DELETED_AT_ONCE = 16;
 const REGION = 'us-east-1';
 
 export async function listBuckets(operation: Operation): Promise<void> {
-  const { bucket, name } = operation.signed.accessKey;
-  const isThere = await operation.store.hasBucket(bucket);
-  const found = isThere ? group('Bucket', element('Name', bucket) + element('CreationDate', EPOCH)) : '';
-  const owner = group('Owner', element('ID', name) + element('DisplayName', name));
-  sendXml(operation, xmlDocument('ListAllMyBucketsResult', owner + group('Buckets', found)));
+  const { signed, store } = operation;
+  const seen = (await store.buckets()).filter(({ bucket }) => isOfBucket(signed.accessKey, bucket));
+  const found = seen.map(({ bucket, birthtimeMs }) =>
+    group('Bucket', element('Name', bucket) + element('CreationDate', new Date(birthtimeMs).toISOString())),
+  );
+  const owner = group('Owner', ownerElements(signed.accessKey));
+  sendXml(operation, xmlDocument('ListAllMyBucketsResult', owner + group('Buckets', found.join(''))));
 }
-
-const EPOCH = new Date(0).toISOString();
 
 export async function headBucket(operation: Operation): Promise<void> {
   await requireBucket(operation);
@@ -37,9 +44,17 @@ export async function createBucket(operation: Operation): Promise<void> {
   if (operation.request.headers['x-amz-bucket-object-lock-enabled'] === 'true')
     throw new S3Error('NotImplemented', 'This server has no object lock.');
   if (await store.hasBucket(bucket))
-    throw new S3Error('BucketAlreadyOwnedByYou', 'The bucket exists already, and this key uses it.');
+    throw new S3Error('BucketAlreadyOwnedByYou', 'The bucket exists already, and this key may use it.');
   await store.makeBucket(bucket);
   sendNothing(operation, 200, { location: `/${bucket}` });
+}
+
+export async function deleteBucket(operation: Operation): Promise<void> {
+  await requireBucket(operation);
+  const { store, bucket, signed } = operation;
+  if (signed.accessKey.bucket !== '' || signed.accessKey.rights !== 'write') throw accessDenied();
+  await store.removeBucket(bucket);
+  sendNothing(operation, 204);
 }
 
 export async function getBucketLocation(operation: Operation): Promise<void> {
@@ -59,8 +74,7 @@ export async function getObjectLockConfiguration(operation: Operation): Promise<
 
 export async function requireBucket(operation: Operation): Promise<void> {
   requireBucketRight(operation);
-  if (!(await operation.store.hasBucket(operation.bucket)))
-    throw new S3Error('NoSuchBucket', 'The specified bucket does not exist.');
+  await requireExistingBucket(operation);
 }
 
 type WantedDeletion = { readonly key: string; readonly etag: string | undefined };

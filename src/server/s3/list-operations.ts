@@ -4,7 +4,7 @@ import { type ListPage, listKeys } from '../objects/key-listing.ts';
 import type { ObjectInfo } from '../objects/object-store.ts';
 import { S3Error } from '../objects/s3-error.ts';
 import { quoted } from './object-conditions.ts';
-import { type Operation, requireBucketRight, sendXml } from './operation.ts';
+import { type Operation, requireBucketRight, requireExistingBucket, sendXml } from './operation.ts';
 import { percentEncoded } from './request-target.ts';
 import { element, group, xmlDocument } from './xml-text.ts';
 
@@ -17,7 +17,7 @@ export async function listObjectsV2(operation: Operation): Promise<void> {
   const { query, bucket } = operation;
   const token = query.get('continuation-token');
   const startAfter = query.get('start-after');
-  const after = token === undefined ? byteString(startAfter ?? '') : positionOf(token);
+  const after = token === undefined ? positionAfter(startAfter ?? '', query) : positionOf(token);
   const entriesMax = countOf(query, 'max-keys', ENTRIES_MAX);
   const { page, encode, inside } = await listed(operation, after, entriesMax);
   const head =
@@ -38,9 +38,8 @@ export async function listObjects(operation: Operation): Promise<void> {
   const { query, bucket } = operation;
   const marker = query.get('marker') ?? '';
   const delimiter = query.get('delimiter') ?? '';
-  const isPrefix = delimiter !== '' && marker.endsWith(delimiter);
   const entriesMax = countOf(query, 'max-keys', ENTRIES_MAX);
-  const after = byteString(marker) + (isPrefix ? AFTER_ALL : '');
+  const after = positionAfter(marker, query);
   const { page, encode, inside } = await listed(operation, after, entriesMax);
   const last = page.next === undefined ? undefined : page.entries.at(-1);
   const head =
@@ -55,6 +54,15 @@ export async function listObjects(operation: Operation): Promise<void> {
   sendXml(operation, xmlDocument('ListBucketResult', head + inside));
 }
 
+/** Where a list begins that continues after a key, or after all keys of a common prefix. */
+function positionAfter(marker: string, query: ReadonlyMap<string, string>): string {
+  const prefix = query.get('prefix') ?? '';
+  const delimiter = query.get('delimiter') ?? '';
+  const end = delimiter === '' ? -1 : marker.indexOf(delimiter, prefix.length);
+  const isPrefix = end >= 0 && marker.startsWith(prefix) && end + delimiter.length === marker.length;
+  return byteString(marker) + (isPrefix ? AFTER_ALL : '');
+}
+
 type Listed = {
   readonly page: ListPage;
   readonly encode: (text: string) => string;
@@ -65,7 +73,7 @@ type Listed = {
 async function listed(operation: Operation, after: string, entriesMax: number): Promise<Listed> {
   requireBucketRight(operation);
   const { query, store, bucket, signed } = operation;
-  if (!(await store.hasBucket(bucket))) throw new S3Error('NoSuchBucket', 'The specified bucket does not exist.');
+  await requireExistingBucket(operation);
   const encode = encoder(query.get('encoding-type'));
   const page = await listKeys(store.names, {
     bucketFolder: store.bucketFolder(bucket),

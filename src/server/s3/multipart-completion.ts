@@ -17,8 +17,8 @@ import type { Condition, ObjectInfo } from '../objects/object-store.ts';
 import { S3Error } from '../objects/s3-error.ts';
 import { DOCUMENT_BYTES_MAX } from './bucket-operations.ts';
 import { CheckedBody, checksumFieldTexts } from './checked-body.ts';
-import { checksumElements } from './multipart-operations.ts';
 import { quoted, unquoted, writeCondition } from './object-conditions.ts';
+import { checksumElements } from './object-fields.ts';
 import { requireReceivable } from './object-operations.ts';
 import { type Operation, requireObjectRight, sendXml } from './operation.ts';
 import { sendSlowXml } from './slow-reply.ts';
@@ -69,6 +69,7 @@ async function joined(
 ): Promise<ObjectInfo> {
   const { store, uploads, bucket, key, request } = operation;
   const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
+  refuseOtherFacts(request, upload, bytes);
   await requireReceivable(operation, bytes);
   const { checksumAlgorithm: algorithm, checksumType, fields, metadata } = upload;
   const isWhole = algorithm !== undefined && checksumType === 'FULL_OBJECT';
@@ -107,6 +108,18 @@ function composed(algorithm: ChecksumAlgorithm, parts: readonly UploadPart[]): s
   const running = runningChecksum(algorithm);
   for (const { checksums } of parts) running.update(Buffer.from(checksums[algorithm]!, 'base64'));
   return `${running.finish()}-${parts.length}`;
+}
+
+/** What the client says about the whole object, so that it notices a part that it has forgotten. */
+function refuseOtherFacts(
+  { headers }: IncomingMessage,
+  { checksumAlgorithm, checksumType }: Upload,
+  bytes: number,
+): void {
+  const { 'x-amz-mp-object-size': size = String(bytes), 'x-amz-checksum-type': type = checksumType } = headers;
+  if (size !== String(bytes)) throw new S3Error('InvalidRequest', `The parts together have ${bytes} bytes.`);
+  if (checksumAlgorithm && type !== checksumType)
+    throw new S3Error('InvalidRequest', `The checksum of the upload is of the type ${checksumType}.`);
 }
 
 function refuseOtherChecksums(request: IncomingMessage, checksums: Checksums): void {

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { toHex } from '../../base/index.ts';
-import { algorithmNamed, type ChecksumAlgorithm, runningChecksum } from '../objects/checksum.ts';
-import { PART_NUMBER_MAX, type Upload, type UploadPart } from '../objects/multipart-uploads.ts';
+import { type ChecksumAlgorithm, runningChecksum } from '../objects/checksum.ts';
+import { PART_NUMBER_MAX, type Upload } from '../objects/multipart-uploads.ts';
 import type { ChecksumType } from '../objects/object-facts.ts';
 import { notImplemented, S3Error } from '../objects/s3-error.ts';
 import { requireBucket } from './bucket-operations.ts';
@@ -12,9 +12,9 @@ import { copySource, openSource } from './copy-source.ts';
 import { readRange } from './file-range.ts';
 import { countOf, encoder } from './list-operations.ts';
 import { quoted } from './object-conditions.ts';
-import { checksumReplyFields, givenFields } from './object-fields.ts';
+import { checksumElements, checksumReplyFields, givenFields, requestedChecksum } from './object-fields.ts';
 import { requireReceivable } from './object-operations.ts';
-import { type Operation, requireObjectRight, requireRight, sendNothing, sendXml } from './operation.ts';
+import { type Operation, ownerElements, requireObjectRight, requireRight, sendNothing, sendXml } from './operation.ts';
 import { sendSlowXml } from './slow-reply.ts';
 import { element, group, xmlDocument } from './xml-text.ts';
 
@@ -25,7 +25,7 @@ export async function createMultipartUpload(operation: Operation): Promise<void>
   const { request, uploads, bucket, key, clock } = operation;
   const given = givenFields(request.headers);
   await requireReceivable(operation, 0);
-  const checksumAlgorithm = algorithmOf(request.headers['x-amz-checksum-algorithm']);
+  const checksumAlgorithm = requestedChecksum(request.headers);
   const checksumType = typeOf(request.headers['x-amz-checksum-type'], checksumAlgorithm);
   const upload = await uploads.create({ bucket, key, initiated: clock(), ...given, checksumAlgorithm, checksumType });
   if (checksumAlgorithm) {
@@ -34,13 +34,6 @@ export async function createMultipartUpload(operation: Operation): Promise<void>
   }
   const inside = element('Bucket', bucket) + element('Key', key) + element('UploadId', upload.id);
   sendXml(operation, xmlDocument('InitiateMultipartUploadResult', inside));
-}
-
-function algorithmOf(field: string | string[] | undefined): ChecksumAlgorithm | undefined {
-  if (field === undefined) return undefined;
-  const algorithm = algorithmNamed(String(field));
-  if (!algorithm) throw notImplemented(`the checksum ${field}`);
-  return algorithm;
 }
 
 function typeOf(field: string | string[] | undefined, algorithm: ChecksumAlgorithm | undefined): ChecksumType {
@@ -107,7 +100,7 @@ export async function listParts(operation: Operation): Promise<void> {
   const marker = countOf(query, 'part-number-marker', PART_NUMBER_MAX) % PART_NUMBER_MAX;
   const parts = (await uploads.parts(upload)).filter(({ number }) => number > marker);
   const shown = parts.slice(0, most);
-  const owner = element('ID', signed.accessKey.name) + element('DisplayName', signed.accessKey.name);
+  const owner = ownerElements(signed.accessKey);
   const head =
     element('Bucket', bucket) +
     element('Key', key) +
@@ -184,12 +177,6 @@ export async function abortMultipartUpload(operation: Operation): Promise<void> 
   const upload = await uploads.find(query.get('uploadId')!, { bucket, key });
   await uploads.alone(upload, () => uploads.remove(upload));
   sendNothing(operation, 204);
-}
-
-export function checksumElements({ checksums }: Pick<UploadPart, 'checksums'>): string {
-  return Object.entries(checksums)
-    .map(([name, value]) => element(`Checksum${name.toUpperCase()}`, value))
-    .join('');
 }
 
 function isUpTo(key: string, marker: string): boolean {

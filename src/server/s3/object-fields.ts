@@ -1,10 +1,12 @@
 /** The header fields of objects: what clients give with an object, and what they get back with it. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { httpDate } from '../../replay/index.ts';
+import { algorithmNamed, type ChecksumAlgorithm } from '../objects/checksum.ts';
 import type { ObjectFacts } from '../objects/object-facts.ts';
 import type { ObjectInfo } from '../objects/object-store.ts';
 import { notImplemented, S3Error } from '../objects/s3-error.ts';
 import { quoted } from './object-conditions.ts';
+import { element } from './xml-text.ts';
 
 const METADATA = 'x-amz-meta-';
 const METADATA_BYTES_MAX = 2048;
@@ -77,4 +79,19 @@ export function refuseUnknown(headers: IncomingHttpHeaders): void {
 function withoutChunked(coding: string): string {
   const codings = coding.split(',').map((one) => one.trim());
   return codings.filter((one) => one !== '' && one.toLowerCase() !== 'aws-chunked').join(',');
+}
+
+/** The checksum that the server is to compute. */
+export function requestedChecksum(headers: IncomingHttpHeaders): ChecksumAlgorithm | undefined {
+  const field = headers['x-amz-checksum-algorithm'];
+  if (field === undefined) return undefined;
+  const algorithm = algorithmNamed(String(field));
+  if (!algorithm) throw notImplemented(`the checksum ${field}`);
+  return algorithm;
+}
+
+export function checksumElements({ checksums }: Pick<ObjectFacts, 'checksums'>): string {
+  return Object.entries(checksums)
+    .map(([name, value]) => element(`Checksum${name.toUpperCase()}`, value))
+    .join('');
 }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { statfs } from 'node:fs/promises';
 import { toHex } from '../../base/index.ts';
 import { byteRange } from '../../warc/index.ts';
+import { runningChecksum } from '../objects/checksum.ts';
 import { keyProblem } from '../objects/object-key.ts';
 import type { ObjectInfo, OpenObject } from '../objects/object-store.ts';
 import { S3Error } from '../objects/s3-error.ts';
@@ -11,8 +12,15 @@ import { CheckedBody } from './checked-body.ts';
 import { copySource, openSource } from './copy-source.ts';
 import { readRange, sendRange } from './file-range.ts';
 import { mayAnswerRange, quoted, readCondition, writeCondition } from './object-conditions.ts';
-import { checksumReplyFields, givenFields, objectFields, refuseUnknown } from './object-fields.ts';
-import { type Operation, requireObjectRight, requireRight, sendNothing } from './operation.ts';
+import {
+  checksumElements,
+  checksumReplyFields,
+  givenFields,
+  objectFields,
+  refuseUnknown,
+  requestedChecksum,
+} from './object-fields.ts';
+import { type Operation, requireExistingBucket, requireObjectRight, requireRight, sendNothing } from './operation.ts';
 import { sendSlowXml } from './slow-reply.ts';
 import { element, xmlDocument } from './xml-text.ts';
 
@@ -86,6 +94,7 @@ export async function deleteObject(operation: Operation): Promise<void> {
   const { 'if-match': match } = request.headers;
   // Deleting what is not there succeeds, unless the client wants a certain version of it.
   const condition = match === undefined ? () => {} : writeCondition({ 'if-match': match });
+  await requireExistingBucket(operation);
   await store.remove({ bucket, key }, condition);
   sendNothing(operation, 204);
 }
@@ -98,6 +107,7 @@ export async function copyObject(operation: Operation): Promise<void> {
   const condition = writeCondition(headers);
   const isReplacing = String(headers['x-amz-metadata-directive'] ?? 'COPY').toUpperCase() === 'REPLACE';
   refuseUnknown(headers);
+  const algorithm = requestedChecksum(headers);
   const source = copySource(headers);
   requireRight(signed.accessKey, source.bucket, source.key, 'read');
   if (!isReplacing && source.bucket === bucket && source.key === key)
@@ -110,23 +120,25 @@ export async function copyObject(operation: Operation): Promise<void> {
   await sendSlowXml(operation, async () => {
     await using draft = await store.newDraft(name);
     const md5 = createHash('md5');
-    await draft.write(hashed(opened, md5));
+    const checksum = algorithm && runningChecksum(algorithm);
+    await draft.write(hashed(opened, checksum ? [md5, checksum] : [md5]));
     const etag = md5.digest('hex');
     // The checksum of a composed object is not one of its bytes.
-    const checksums = opened.info.checksumType === 'FULL_OBJECT' ? opened.info.checksums : {};
+    const kept = opened.info.checksumType === 'FULL_OBJECT' ? opened.info.checksums : {};
+    const checksums = checksum ? { [algorithm]: checksum.finish() } : kept;
     const facts = { fields, metadata, etag, checksums, checksumType: 'FULL_OBJECT' as const };
     const made = await store.commit(name, draft, facts, condition);
     const time = element('LastModified', new Date(made.mtimeMs).toISOString());
-    return xmlDocument('CopyObjectResult', time + element('ETag', quoted(etag)));
+    return xmlDocument('CopyObjectResult', time + element('ETag', quoted(etag)) + checksumElements(facts));
   });
 }
 
 async function* hashed(
   { handle, info }: OpenObject,
-  hash: { update(bytes: Uint8Array): unknown },
+  hashes: readonly { update(bytes: Uint8Array): unknown }[],
 ): AsyncGenerator<Uint8Array> {
   for await (const piece of readRange(handle, 0, info.bytes)) {
-    hash.update(piece);
+    for (const hash of hashes) hash.update(piece);
     yield piece;
   }
 }
@@ -135,7 +147,7 @@ async function* hashed(
 export async function requireReceivable({ store, bucket, key }: Operation, bytes: number): Promise<void> {
   const problem = keyProblem(key);
   if (problem) throw problem;
-  if (!(await store.hasBucket(bucket))) throw new S3Error('NoSuchBucket', 'The specified bucket does not exist.');
+  await requireExistingBucket({ store, bucket });
   const { bavail, bsize } = await statfs(store.root);
   if (bytes + FREE_BYTES_MIN > bavail * bsize) throw insufficientStorage();
 }

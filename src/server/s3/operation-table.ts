@@ -7,6 +7,7 @@
 import { notImplemented, S3Error } from '../objects/s3-error.ts';
 import {
   createBucket,
+  deleteBucket,
   deleteObjects,
   getBucketLocation,
   getBucketVersioning,
@@ -55,6 +56,7 @@ const TABLE: readonly Entry[] = [
   { method: 'GET', place: 'server', takes: ['max-buckets', 'prefix', 'bucket-region'], run: listBuckets },
   { method: 'HEAD', place: 'bucket', run: headBucket },
   { method: 'PUT', place: 'bucket', run: createBucket },
+  { method: 'DELETE', place: 'bucket', run: deleteBucket },
   { method: 'GET', place: 'bucket', needs: ['location'], run: getBucketLocation },
   { method: 'GET', place: 'bucket', needs: ['versioning'], run: getBucketVersioning },
   { method: 'GET', place: 'bucket', needs: ['object-lock'], run: getObjectLockConfiguration },

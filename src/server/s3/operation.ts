@@ -1,12 +1,13 @@
 /** What an operation of S3 gets: the request, what it is about, who sent it, and the objects. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../base/index.ts';
-import { type AccessKey, isWithin } from '../objects/access-keys.ts';
+import { type AccessKey, isOfBucket, isWithin } from '../objects/access-keys.ts';
 import type { MultipartUploads } from '../objects/multipart-uploads.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
-import { accessDenied } from '../objects/s3-error.ts';
+import { accessDenied, S3Error } from '../objects/s3-error.ts';
 import type { RequestTarget } from './request-target.ts';
 import type { SignedRequest } from './signature.ts';
+import { element } from './xml-text.ts';
 
 export type Operation = RequestTarget & {
   readonly request: IncomingMessage;
@@ -31,9 +32,18 @@ export function requireRight(accessKey: AccessKey, bucket: string, key: string, 
   if (right === 'write' && accessKey.rights !== 'write') throw accessDenied();
 }
 
-/** Refuses every bucket but that of the key. */
+/** Refuses buckets that the key may not see anything of. */
 export function requireBucketRight({ signed, bucket }: Operation): void {
-  if (signed.accessKey.bucket !== bucket) throw accessDenied();
+  if (!isOfBucket(signed.accessKey, bucket)) throw accessDenied();
+}
+
+export async function requireExistingBucket({ store, bucket }: Pick<Operation, 'store' | 'bucket'>): Promise<void> {
+  if (!(await store.hasBucket(bucket))) throw new S3Error('NoSuchBucket', 'The specified bucket does not exist.');
+}
+
+/** A key is the owner of what it sees. */
+export function ownerElements({ accessKeyId, name }: AccessKey): string {
+  return element('ID', accessKeyId) + element('DisplayName', name);
 }
 
 export function sendXml({ response }: Pick<Operation, 'response'>, xml: string, status = 200): void {

@@ -14,6 +14,7 @@ import { percentDecoded, percentEncoded, queryPairs, type RequestTarget } from '
 
 const ALGORITHM = 'AWS4-HMAC-SHA256';
 export const SKEW_MAX_MS = 15 * 60_000;
+const TIME = /^\d{8}T\d{6}Z$/;
 const PRESIGNED_SECONDS_MAX = 7 * 24 * 3600;
 const SIGNING_KEYS_MAX = 256;
 export const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';
@@ -128,17 +129,26 @@ function claimOf({ query }: RequestTarget, fields: ReadonlyMap<string, string>):
   const authorization = fields.get('authorization');
   if (authorization === undefined) throw accessDenied();
   const [, parts] = /^AWS4-HMAC-SHA256\s+(.+)$/.exec(authorization) ?? [];
-  if (parts === undefined)
-    throw new S3Error('AuthorizationHeaderMalformed', `The signature must be of the kind ${ALGORITHM}.`);
+  if (parts === undefined) {
+    const code = authorization.startsWith('AWS ') ? 'InvalidRequest' : 'InvalidArgument';
+    throw new S3Error(code, `The signature must be of the kind ${ALGORITHM}.`);
+  }
   const named = new Map(parts.split(',').map((part) => part.trim().split(/=(.*)/, 2) as [string, string]));
   const payload = fields.get('x-amz-content-sha256');
   if (payload === undefined)
     throw new S3Error('InvalidRequest', 'Missing required header for this request: x-amz-content-sha256');
+  if (!/^(?:[0-9a-f]{64}|UNSIGNED-PAYLOAD|STREAMING-[A-Z0-9-]{1,60})$/.test(payload))
+    throw new S3Error(
+      'InvalidArgument',
+      `x-amz-content-sha256 must be a SHA-256, ${UNSIGNED_PAYLOAD} or a STREAMING- kind.`,
+    );
+  const time = fields.get('x-amz-date') ?? timeOfDate(fields.get('date')) ?? '';
+  if (!TIME.test(time)) throw new S3Error('AccessDenied', 'The request needs a valid Date or x-amz-date field.');
   return claimFrom('AuthorizationHeaderMalformed', {
     credential: named.get('Credential'),
     signedNames: named.get('SignedHeaders'),
     signature: named.get('Signature'),
-    time: fields.get('x-amz-date') ?? timeOfDate(fields.get('date')),
+    time,
     payload,
     expires: undefined,
   });
@@ -176,7 +186,7 @@ function claimFrom(
   const [accessKeyId = '', date = '', region = '', service = '', end = '', ...more] = credential.split('/');
   const isScope = /^\d{8}$/.test(date) && service === 's3' && end === 'aws4_request' && more.length === 0;
   if (!isScope) throw new S3Error(code, 'The credential must be KEY/DATE/REGION/s3/aws4_request.');
-  if (!/^\d{8}T\d{6}Z$/.test(time)) throw new S3Error(code, 'The time of the request must be like 20240301T100000Z.');
+  if (!TIME.test(time)) throw new S3Error(code, 'The time of the request must be like 20240301T100000Z.');
   if (!time.startsWith(date)) throw new S3Error(code, 'The date of the credential is not the date of the request.');
   if (!/^[0-9a-f]{64}$/.test(signature)) throw new S3Error(code, 'The signature must be 64 hexadecimal digits.');
   const names = signedNames.split(';');

@@ -8,6 +8,7 @@ import type { MultipartUploads } from '../objects/multipart-uploads.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { S3Error } from '../objects/s3-error.ts';
 import { insufficientStorage } from './object-operations.ts';
+import { requireExistingBucket } from './operation.ts';
 import { operationOf } from './operation-table.ts';
 import { readTarget } from './request-target.ts';
 import { SignatureCheck } from './signature.ts';
@@ -20,6 +21,9 @@ const DROPPED_BYTES_MAX = 1024 * 1024;
 /** A client that is refused may send this long, so that it reads the answer and not the end of the connection. */
 const LINGER_MS = 2000;
 
+/** Errors that have another name when the bucket is missing too. */
+const MISSING: ReadonlySet<string> = new Set(['NoSuchKey', 'NoSuchUpload']);
+
 export type VolumeHandlerOptions = {
   readonly store: ObjectStore;
   readonly uploads: MultipartUploads;
@@ -28,12 +32,20 @@ export type VolumeHandlerOptions = {
   readonly onFailure: ((error: unknown) => void) | undefined;
 };
 
-export function volumeHandler(options: VolumeHandlerOptions): RequestHandler {
+export type VolumeHandler = {
+  readonly handle: RequestHandler;
+  /** Settles when the work of all requests has ended, also of those whose clients have gone. */
+  readonly idle: () => Promise<void>;
+};
+
+export function volumeHandler(options: VolumeHandlerOptions): VolumeHandler {
   const { store, uploads, clock, newId, onFailure } = options;
   const keys = new KeyRing(store.root);
   const signatures = new SignatureCheck((id) => keys.lookup(id), clock);
 
-  return (request, response) => {
+  const running = new Set<Promise<void>>();
+
+  const handle: RequestHandler = (request, response) => {
     const requestId = newId()
       .replace(/[^0-9a-z]/gi, '')
       .slice(-16)
@@ -49,7 +61,16 @@ export function volumeHandler(options: VolumeHandlerOptions): RequestHandler {
       const { known, text } = documentOf(error);
       sendError(request, response, known, text);
     };
-    answer(request, response, (error) => documentOf(error).text).catch(fail);
+    const work = answer(request, response, (error) => documentOf(error).text)
+      .catch(fail)
+      .finally(() => running.delete(work));
+    running.add(work);
+  };
+  return {
+    handle,
+    idle: async () => {
+      while (running.size > 0) await Promise.all(running);
+    },
   };
 
   async function answer(
@@ -66,7 +87,11 @@ export function volumeHandler(options: VolumeHandlerOptions): RequestHandler {
     const target = readTarget(url);
     const signed = await signatures.check(request, target);
     const run = operationOf(method, target, headers['x-amz-copy-source'] !== undefined);
-    await run({ ...target, request, response, signed, store, uploads, clock, errorText });
+    const isMissing = (cause: unknown) => cause instanceof S3Error && MISSING.has(cause.code);
+    await run({ ...target, request, response, signed, store, uploads, clock, errorText }).catch(async (cause) => {
+      if (isMissing(cause)) await requireExistingBucket({ store, bucket: target.bucket });
+      throw cause;
+    });
   }
 }
 

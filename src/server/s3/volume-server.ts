@@ -87,10 +87,13 @@ async function start(options: VolumeServerOptions, root: string, release: () => 
     { host, port },
     { timeouts, limit: new ConnectionLimit(proxies), tls, problems: PROBLEMS, defersContinue: true },
   );
-  socket.handleWith(logged(options, volumeHandler({ store, uploads, clock, newId, onFailure })));
+  const { handle, idle } = volumeHandler({ store, uploads, clock, newId, onFailure });
+  socket.handleWith(logged(options, handle));
   const stop = async (force: AbortSignal | undefined) => {
     const deadline = AbortSignal.timeout(STOP_TIMEOUT_MS);
     await socket.stop(force ? AbortSignal.any([force, deadline]) : deadline);
+    // Another server may use the folder only when nothing of this one changes it any more.
+    await idle();
     release();
   };
   let stopped: Promise<void> | undefined;
