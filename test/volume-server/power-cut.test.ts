@@ -76,9 +76,10 @@ class Worker {
 
   async #change(key: string, before: string | undefined, body: string | undefined): Promise<void> {
     const place = { Bucket: BUCKET, Key: key };
+    const Metadata = { length: String(body?.length) };
     if (body === undefined) await this.#client.send(new DeleteObjectCommand(place));
     else if (this.#random() < 0.2) {
-      const { UploadId } = await this.#client.send(new CreateMultipartUploadCommand(place));
+      const { UploadId } = await this.#client.send(new CreateMultipartUploadCommand({ ...place, Metadata }));
       const { ETag } = await this.#client.send(
         new UploadPartCommand({ ...place, UploadId, PartNumber: 1, Body: body }),
       );
@@ -86,7 +87,6 @@ class Worker {
       await this.#client.send(new CompleteMultipartUploadCommand({ ...place, UploadId, MultipartUpload }));
     } else {
       const condition = before === undefined ? { IfNoneMatch: '*' } : {};
-      const Metadata = { length: String(body.length) };
       await this.#client.send(new PutObjectCommand({ ...place, Body: body, Metadata, ...condition }));
     }
   }
@@ -97,9 +97,7 @@ async function check(client: S3Client, key: string, possible: Possible, round: s
   try {
     const reply = await client.send(new GetObjectCommand({ Bucket: BUCKET, Key: key }));
     found = await reply.Body!.transformToString();
-    const { length } = reply.Metadata!;
-    if (length !== undefined)
-      assert.equal(length, String(found.length), `${round}: metadata of another version of ${key}`);
+    assert.equal(reply.Metadata!.length, String(found.length), `${round}: ${key} has other metadata`);
   } catch (error) {
     assert.equal((error as Error).name, 'NoSuchKey', `${round}: ${key}: ${error}`);
   }
