@@ -232,6 +232,8 @@ function makeClient(sdk: S3Sdk, { endpoint, region, credentials }: S3Options): S
     ...(credentials && { credentials }),
     followRegionRedirects: server === undefined,
     maxAttempts: 1,
+    // A request that expects a 100 gets a connection of its own.
+    expectContinueHeader: false,
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {

@@ -56,6 +56,7 @@ const FINAL: Readonly<Record<string, ErrorCode>> = {
   QuotaExceeded: 'DISK_FULL',
   SignatureDoesNotMatch: 'VOLUME_CREDENTIALS',
   TokenProviderError: 'VOLUME_CREDENTIALS',
+  XAdminUserNotFound: 'VOLUME_CREDENTIALS',
   XMinioStorageFull: 'DISK_FULL',
 };
 

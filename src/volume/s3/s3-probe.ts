@@ -166,12 +166,12 @@ async function clear(connection: S3Connection, names: readonly string[], hasVers
       await connection.once('delete', (client, abortSignal) => client.send(command, { abortSignal }));
     }
     if (!hasVersions) return;
-    for await (const page of listVersions(connection, '_pinakes/probe/', {}))
-      await removeVersions(
-        connection,
-        page.filter(({ name }) => names.includes(name)),
-        {},
-      );
+    const kept = (await Array.fromAsync(listVersions(connection, '_pinakes/probe/', {}))).flat();
+    await removeVersions(
+      connection,
+      kept.filter(({ name }) => names.includes(name)),
+      {},
+    );
   } catch {
     // The outcome of the probe counts.
   }

@@ -191,7 +191,10 @@ export class S3Volume implements ConditionalVolume {
     await this.#connection.during(() => abortUpload(this.#connection, upload, call));
   }
 
-  /** All versions of objects that the bucket keeps, those of removed objects and markers of removals included. */
+  /**
+   * All versions of objects that the bucket keeps, those of removed objects and markers of removals included. Versions
+   * are removed after the whole list was read, since pages refer to versions.
+   */
   versions(prefix = '', call: VolumeCall = {}): AsyncIterable<ObjectVersion[]> {
     return listVersions(this.#connection, prefix, call);
   }
