@@ -1,6 +1,7 @@
 /**
  * Real S3 servers for the tests of one file, each with a bucket `archive`. A test takes a prefix of its own.
  *
+ * - The volume server of Pinakes, as a process of its own, is always there. It syncs before it answers.
  * - versitygw is a program in Go, the judge that keeps every condition. It is used where it is found: on PATH, in
  *   GOPATH/bin, or where `PINAKES_VERSITYGW` says.
  * - s3rver runs in this process. It ignores conditions, verifies no checksums and does not put objects at once, so it
@@ -15,6 +16,7 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import type { S3Credentials } from '../../src/volume/index.ts';
+import { startVolumeServerProcess } from '../volume-server/volume-server-process.ts';
 
 export type S3Server = {
   readonly title: string;
@@ -46,6 +48,18 @@ function versitygwPath(): string | undefined {
 export const noVersitygw: string | false = versitygwPath()
   ? false
   : 'versitygw is not there: `go install github.com/versity/versitygw/cmd/versitygw@v1.8.0` installs it';
+
+export async function startVolumeServer(): Promise<S3Server> {
+  const server = await startVolumeServerProcess();
+  const { accessKeyId, secretAccessKey } = server;
+  return {
+    title: 'the volume server',
+    endpoint: server.endpoint,
+    credentials: { accessKeyId, secretAccessKey },
+    process: server.child,
+    close: () => server[Symbol.asyncDispose](),
+  };
+}
 
 export async function startVersitygw({ versions = false } = {}): Promise<S3Server> {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-versitygw-'));

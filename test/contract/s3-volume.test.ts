@@ -1,7 +1,7 @@
 import { after, before } from 'node:test';
 import { openS3Volume, type S3Volume } from '../../src/volume/index.ts';
 import { type PartVolumeTraits, partVolumeContract } from './part-volume.ts';
-import { BUCKET, noVersitygw, type S3Server, startS3rver, startVersitygw } from './s3-servers.ts';
+import { BUCKET, noVersitygw, type S3Server, startS3rver, startVersitygw, startVolumeServer } from './s3-servers.ts';
 
 function contractOn(
   title: string,
@@ -25,7 +25,7 @@ function contractOn(
           credentials,
           clock: Date.now,
           writable: true,
-          pageNames: traits.hasPages === false ? undefined : 40,
+          pageNames: traits.hasPages === false ? undefined : 25,
         });
         opened.push(volume);
         return volume;
@@ -43,10 +43,11 @@ function contractOn(
   );
 }
 
-contractOn('versitygw', startVersitygw, { manyObjects: 100 }, noVersitygw);
+contractOn('volume-server', startVolumeServer, { manyObjects: 60 });
+contractOn('versitygw', startVersitygw, { manyObjects: 60 }, noVersitygw);
 // Its pages need a cipher that is no longer there.
 contractOn('s3rver', startS3rver, {
-  manyObjects: 60,
+  manyObjects: 40,
   hasPages: false,
   answersRangesOfEmpty: false,
   sortsNames: false,
