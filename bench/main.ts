@@ -6,6 +6,7 @@ import { benchCompare } from './compare.ts';
 import { benchCrawl } from './crawl.ts';
 import { benchPaging } from './paging.ts';
 import { benchReplay } from './replay.ts';
+import { benchS3 } from './s3.ts';
 import { benchScan } from './scan.ts';
 import { benchSearch } from './search.ts';
 import { benchServe } from './serve.ts';
@@ -20,6 +21,7 @@ const BENCHES: Record<string, (argv: readonly string[]) => Promise<void>> = {
   crawl: benchCrawl,
   paging: benchPaging,
   replay: benchReplay,
+  s3: benchS3,
   scan: benchScan,
   search: benchSearch,
   serve: benchServe,

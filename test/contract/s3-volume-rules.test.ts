@@ -1,5 +1,7 @@
 /** What a volume on S3 does beyond the contract: how it fails, which requests it sends, and what it finds out. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import {
   CreateMultipartUploadCommand,
@@ -135,6 +137,25 @@ function rulesOn(
         { name: 'a', offset: 200_000, length: 1 },
       ]);
       assert.deepEqual(proxy.seen.map(({ range }) => range).sort(), ['bytes=1000-17999', 'bytes=200000-200000']);
+    });
+
+    test('reads one after another use one connection', async () => {
+      let connections = 0;
+      const { port } = new URL(server.endpoint);
+      const relay = createServer((socket) => {
+        connections++;
+        const onward = connect(Number(port), '127.0.0.1');
+        socket.pipe(onward).pipe(socket);
+        for (const end of [socket, onward]) end.on('error', () => undefined);
+      }).listen(0, '127.0.0.1');
+      relay.unref();
+      await once(relay, 'listening');
+      const volume = await open({ endpoint: `http://127.0.0.1:${(relay.address() as AddressInfo).port}` });
+      await volume.put('a', [randomBytes(100_000)]);
+      for (let at = 0; at < 20; at++) await volume.read([{ name: 'a', offset: at * 1000, length: 500 }]);
+      await volume.close();
+      relay.close();
+      assert.equal(connections, 1);
     });
 
     test('a stream that is cut goes on where it stopped, on the same version of the object', async () => {

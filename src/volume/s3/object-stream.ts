@@ -4,7 +4,7 @@
  * back, so what is read ahead is what its buffers hold.
  */
 import type { Readable } from 'node:stream';
-import { PinakesError } from '../../base/index.ts';
+import { PinakesError, whenAborted } from '../../base/index.ts';
 import type { VolumeCall } from '../part-volume.ts';
 import { whereIn } from '../volume-error.ts';
 import { READ_POLICY, silence } from './retries.ts';
@@ -23,43 +23,35 @@ export type ObjectPart = {
   readonly tag: string | undefined;
 };
 
-type Open = (
-  from: number,
-  to: number,
-  tag: string | undefined,
-  connection: S3Connection,
-  object: string,
-  call: VolumeCall,
-) => Promise<ObjectPart | undefined>;
-
 export async function* objectBytes(
   connection: S3Connection,
   name: string,
   from: number,
   to: number,
   call: VolumeCall,
-  open: Open = openObject,
 ): AsyncGenerator<Uint8Array> {
   let at = from;
   let tag: string | undefined;
   for (let cuts = 0; ; cuts++) {
-    const part = await open(at, to, tag, connection, name, call);
+    const part = await openObject(at, to, tag, connection, name, call);
     if (!part) return;
     tag ??= part.tag;
     const before = at;
     const end = Math.min(to, part.end ?? to);
+    using body = new HeardBody(part.body, call);
     try {
       // A server that does not know ranges sends the whole object.
       let skipped = part.offset;
-      for await (const piece of heard(part.body, call)) {
+      for (let piece = await body.next(); piece; piece = await body.next()) {
         connection.counter.read(piece.length);
         const begin = Math.max(0, at - skipped);
         skipped += piece.length;
         if (begin >= piece.length) continue;
         const wanted = piece.subarray(begin, begin + (to - at));
         at += wanted.length;
-        yield wanted;
-        if (at >= to) return;
+        if (wanted.length > 0) yield wanted;
+        // The end of the answer is read too, so that the connection can be used again.
+        if (at >= to && (part.end === undefined || part.end > to)) return;
       }
       if (part.end === undefined || at >= end) return;
       throw Object.assign(new Error('the answer ended early'), { code: 'ECONNRESET' });
@@ -71,8 +63,6 @@ export async function* objectBytes(
       if (connection.isClosed || isSilence || cuts >= CUTS_MAX || failureOf(error).kind !== 'transient')
         throw s3Error(error, connection.volume, name);
       connection.counter.retried();
-    } finally {
-      part.body.destroy();
     }
   }
 }
@@ -119,19 +109,39 @@ export function placeOf(
   return { offset: 0, end: contentLength };
 }
 
-/** The pieces of a body. A wait for the next piece that is too long fails, and so does an aborted call. */
-async function* heard(body: Readable, { signal }: VolumeCall): AsyncGenerator<Uint8Array> {
-  const iterator = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-  const abort = () => body.destroy(new Error('aborted'));
-  signal?.addEventListener('abort', abort, { once: true });
-  try {
-    for (;;) {
-      const timer = setTimeout(() => body.destroy(silence(READ_POLICY.timeMs)), READ_POLICY.timeMs);
-      const { done, value } = await iterator.next().finally(() => clearTimeout(timer));
-      if (done) return;
-      yield value;
-    }
-  } finally {
-    signal?.removeEventListener('abort', abort);
+/**
+ * The pieces of a body. A wait for the next piece that is too long fails, and so does an aborted call. A class rather
+ * than a generator, because each generator costs a tenth of the time of a stream.
+ */
+class HeardBody implements Disposable {
+  readonly #body: Readable;
+  readonly #pieces: AsyncIterator<Uint8Array>;
+  readonly #timer: NodeJS.Timeout;
+  readonly #abort: Disposable | undefined;
+  #isWaiting = false;
+
+  constructor(body: Readable, { signal }: VolumeCall) {
+    this.#body = body;
+    this.#pieces = body[Symbol.asyncIterator]();
+    this.#timer = setTimeout(() => {
+      if (this.#isWaiting) body.destroy(silence(READ_POLICY.timeMs));
+    }, READ_POLICY.timeMs);
+    this.#abort = signal && whenAborted(signal, () => body.destroy(new Error('aborted')));
+  }
+
+  /** The next piece; undefined at the end. */
+  async next(): Promise<Uint8Array | undefined> {
+    // The time that the caller takes between the pieces does not count.
+    this.#timer.refresh();
+    this.#isWaiting = true;
+    const { done, value } = await this.#pieces.next();
+    this.#isWaiting = false;
+    return done ? undefined : value;
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.#abort?.[Symbol.dispose]();
+    this.#body.destroy();
   }
 }
