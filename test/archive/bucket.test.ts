@@ -125,6 +125,37 @@ test('a deletion and its compaction leave no bytes of it in the bucket', async (
   await assertHas(archive, ['keep']);
 });
 
+test('R1: what arrives late of a segment that was compacted away is not counted, also by a rebuild', async (t) => {
+  const { directory, bucket, archive: first } = await begin(t, { segmentBytesMax: 4000 });
+  await storeAll(first, ['keep', 'secret']);
+  const [part] = partsIn(bucket);
+  const late = Uint8Array.from(bucket.get(part!)!);
+  await storeAll(first, ['next']);
+  const [old] = await first.segments();
+  const lateObject = Uint8Array.from(bucket.get(old!.name)!);
+  await first.delete({ url: urlOf('secret') });
+  await first.compact();
+  await first.close();
+  assert.ok(!bucket.has(old!.name));
+  for (const [name, bytes] of [
+    [part!, late],
+    [old!.name, lateObject],
+  ] as const) {
+    bucket.set(name, bytes);
+    const archive = await openOn(directory, bucket);
+    await assertHas(archive, ['keep', 'next']);
+    assert.ok((await archive.segments()).every((segment) => segment.name !== old!.name));
+    await archive.rebuild();
+    await assertHas(archive, ['keep', 'next']);
+    assert.equal(
+      (await archive.segments()).reduce((sum, { deadBytes }) => sum + deadBytes, 0),
+      0,
+    );
+    await archive.close();
+    bucket.delete(name);
+  }
+});
+
 test('P1: a former owner that is still running can acknowledge nothing, and its successor has what it acknowledged', async (t) => {
   const { directory, bucket, archive: former } = await begin(t);
   await storeAll(former, ['a', 'b']);

@@ -70,7 +70,16 @@ export async function startVersitygw({ versions = false } = {}): Promise<S3Serve
   const child = spawn(
     versitygwPath()!,
     [
-      ...['--access', accessKeyId, '--secret', secretAccessKey, '--port', `127.0.0.1:${port}`, '--quiet', '--keep-alive'],
+      ...[
+        '--access',
+        accessKeyId,
+        '--secret',
+        secretAccessKey,
+        '--port',
+        `127.0.0.1:${port}`,
+        '--quiet',
+        '--keep-alive',
+      ],
       'posix',
       ...(versions ? ['--versioning-dir', join(directory, 'versions')] : []),
       join(directory, 'data'),

@@ -5,6 +5,7 @@
  * - Where the object of a segment is, its parts count for nothing (H3).
  * - Parts may belong to a segment that is being sealed under another name (R3). An object that arrives late under the
  *   name with which this segment was begun counts for nothing either.
+ * - What arrives late of a segment that was replaced counts for nothing (R1).
  * - What is of an earlier life of the catalog, and neither has a row nor is in the newest list, counts for nothing: a
  *   former owner put it late (R2).
  */
@@ -18,8 +19,11 @@ import {
   incarnationOf,
   listedObjects,
   parsePartName,
+  parseReplacedName,
+  type ReplacedNote,
   readNewestList,
   readOrigin,
+  readReplacedNotes,
   type SegmentBytes,
   type SegmentStore,
   sealedBytes,
@@ -54,10 +58,13 @@ export async function segmentsIn(
 ): Promise<Found[]> {
   const objects = new Map<string, ObjectInfo>();
   const parts = new Map<string, FoundPart[]>();
+  const replaced = new Set<string>();
   for await (const page of store.list())
     for (const object of page) {
       const { name, bytes } = object;
       const part = parsePartName(name);
+      const note = parseReplacedName(name);
+      if (note) replaced.add(note.old);
       if (part) parts.set(part.segment, [...(parts.get(part.segment) ?? []), { ...part, name, bytes }]);
       else if (isSegment(name)) objects.set(name, object);
     }
@@ -80,8 +87,32 @@ export async function segmentsIn(
     if (one.object.bytes > 0 || row) found.push(one);
   }
   const counted: Found[] = [];
-  for (const one of found) if (rows.has(one.object.name) || (await isOfNow(one, list))) counted.push(one);
+  const isThere = (name: string) => rows.has(name) || objects.has(name);
+  for (const one of found) {
+    const { name } = one.object;
+    const isLate = replaced.has(name) && store.hasParts && (await isReplacedBy(store, name, { list, isThere }));
+    if (rows.has(name) || (!isLate && (await isOfNow(one, list)))) counted.push(one);
+  }
   return counted.sort((a, b) => (a.object.name < b.object.name ? -1 : 1));
+}
+
+/** Whether the segment was replaced, and its replacement is there. What is found of it was put late (R1). */
+async function isReplacedBy(
+  store: SegmentStore,
+  name: string,
+  { list, isThere }: { readonly list: IncarnationList | undefined; readonly isThere: (name: string) => boolean },
+): Promise<boolean> {
+  const notes = await readReplacedNotes({ available: () => [store] }, (note) => isNoteOfNow(note, list));
+  const by = notes.of(name)?.by;
+  return by !== undefined && notes.lastOf(by, isThere) !== undefined;
+}
+
+/** Whether a note about a replaced segment counts (R2). */
+export function isNoteOfNow(
+  { name, incarnation }: Pick<ReplacedNote, 'name' | 'incarnation'>,
+  list: IncarnationList | undefined,
+): boolean {
+  return !list || incarnation >= list.incarnation || list.notes.has(name);
 }
 
 async function isOfNow({ store, object, content }: Found, list: IncarnationList | undefined): Promise<boolean> {

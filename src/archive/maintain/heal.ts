@@ -38,7 +38,7 @@ import { countOdd, OddCounter } from '../segment/odd-records.ts';
 import { type ReplacedSegment, readReplaced } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
 import { finishDeletions } from './finish-delete.ts';
-import { type Found, newestList, removeFound, segmentsIn } from './found-segment.ts';
+import { type Found, isNoteOfNow, newestList, removeFound, segmentsIn } from './found-segment.ts';
 import { finishSwaps, isUnfinishedReplacement } from './segment-swap.ts';
 
 /** The collection of files that are not in a folder. */
@@ -346,10 +346,7 @@ async function isNoted(
   lists: Lists,
 ): Promise<boolean> {
   const list = lists.get(store.volume);
-  const notes = await readReplacedNotes(stores, (note) => {
-    if (note.old !== name) return false;
-    return !list || note.incarnation >= list.incarnation || list.notes.has(note.name);
-  });
+  const notes = await readReplacedNotes(stores, (note) => note.old === name && isNoteOfNow(note, list));
   return notes.of(name)?.by === object.name;
 }
 
