@@ -12,6 +12,8 @@ import { countersOf, endBegunIncarnation, type LedgerCounts } from '../ledger/in
 import { formatPageId, type PageId, typedUrl, type UrlKey } from '../url/index.ts';
 import type { BucketTraits } from '../volume/index.ts';
 import type { AddOptions, AddReport } from './add/add-report.ts';
+import type { RebalanceOptions, RebalanceReport } from './balance/rebalance-report.ts';
+import type { RecordRestoreOptions, RecordRestoreReport } from './balance/restore.ts';
 import { findCaptureById } from './capture-id.ts';
 import { type AskedFacts, askedQuery, type CaptureQuery, parseCaptureQuery, type QueryNames } from './capture-query.ts';
 import type { Collections } from './collections.ts';
@@ -31,11 +33,11 @@ import type { ParquetExportOptions, ParquetExportReport } from './export/export-
 import type { WaczExportReport } from './export/export-wacz.ts';
 import type { WarcExportOptions, WarcExportReport } from './export/export-warc.ts';
 import type { CompactOptions, CompactReport } from './maintain/compact.ts';
+import { type CopiesOptions, type CopiesReport, makeCopies } from './maintain/copies.ts';
 import type { DeleteOptions, DeletePreview, DeleteReport } from './maintain/delete.ts';
 import { type Examination, examineOpened } from './maintain/doctor.ts';
 import { healArchive } from './maintain/heal.ts';
 import type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
-import type { RebalanceOptions, RebalanceReport } from './maintain/rebalance-report.ts';
 import { endRebuild, type RebuildOptions, rebuildCatalog } from './maintain/rebuild.ts';
 import type { RecompressOptions, RecompressReport } from './maintain/recompress.ts';
 import type { ReleaseOptions } from './maintain/release.ts';
@@ -347,10 +349,7 @@ export class Archive implements CaptureReader {
     return this.#opened.retrieval.captures(url, span);
   }
 
-  /**
-   * The capture of a URL that is nearest to a time, or the latest. With `notAfter`, captures after that time are left
-   * out.
-   */
+  /** The capture of a URL that is nearest to a time, or the latest; with `notAfter`, not after that time. */
   findCapture(url: string, at?: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined> {
     const { retrieval } = this.#opened;
     const typed = typedUrl(url);
@@ -385,7 +384,7 @@ export class Archive implements CaptureReader {
     return this.#opened.retrieval.content(parseContentKey(key), options);
   }
 
-  /** Empties the cache of recently read records, so that the next reads come from the segments. */
+  /** Makes the next reads come from the segments. */
   forgetRecentRecords(): void {
     this.#opened.retrieval.forget();
   }
@@ -445,8 +444,19 @@ export class Archive implements CaptureReader {
 
   /** Brings records to the volumes that the policy chooses. With `dryRun`, only reports what would be moved. */
   async rebalance(options: RebalanceOptions = {}): Promise<RebalanceReport> {
-    const { rebalanceArchive } = await import('./maintain/rebalance.ts');
-    return this.#compactions.run(() => this.#opened.freeing(() => rebalanceArchive(this.#opened, options)));
+    const { rebalanceArchive: rebalance } = await import('./balance/rebalance.ts');
+    return this.#compactions.run(() => this.#opened.freeing(() => rebalance(this.#opened, options)));
+  }
+
+  /** Makes the copies that the policy `copies` asks for. With `dryRun`, only reports what would be copied. */
+  makeCopies(options: CopiesOptions = {}): Promise<CopiesReport> {
+    return this.#compactions.run(() => makeCopies(this.#opened, options));
+  }
+
+  /** Restores damaged and lost records from copies of them. */
+  async restore(options: RecordRestoreOptions = {}): Promise<RecordRestoreReport> {
+    const { restoreRecords } = await import('./balance/restore.ts');
+    return this.#compactions.run(() => restoreRecords(this.#opened, options));
   }
 
   /** The records of a snapshot, each exactly once, from the beginning or from a cursor. */
@@ -469,9 +479,7 @@ export class Archive implements CaptureReader {
     return Subscriber.open(this.#opened, hub, wanted, options);
   }
 
-  /**
-   * Durably records, under a name, the segments that the archive has now. Compaction leaves these segments unchanged.
-   */
+  /** Durably records the segments that the archive has now, under a name. Compaction leaves these unchanged. */
   async createSnapshot(name: string): Promise<NamedSnapshot> {
     this.#opened.assertTaking();
     return this.#opened.snapshots.create(this.#opened, name);
@@ -575,9 +583,7 @@ export class Archive implements CaptureReader {
     return this.#opened.announceServer(server);
   }
 
-  /**
-   * Completes the waiting stores and the change in progress. Longer work fails with ARCHIVE_CLOSED at its next step.
-   */
+  /** Completes waiting stores and the change in progress. Longer work fails with ARCHIVE_CLOSED at its next step. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

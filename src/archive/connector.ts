@@ -41,6 +41,11 @@ export type Policies = {
    * number, smaller payloads are stored again.
    */
   readonly dedupBytesMin: number | 'auto';
+  /**
+   * Copies of contents by how many captures refer to them: `{2: 10, 3: 1000}` means that a content with 10 references
+   * is in 2 volumes, and one with 1,000 in 3. Absent: none.
+   */
+  readonly copies?: Readonly<Record<string, number>>;
   /** Absent: `uniform`. */
   readonly distribution?: Distribution;
 };
@@ -157,7 +162,7 @@ export function isVolumeName(name: string): boolean {
 function parsePolicies(value: unknown, bad: (detail: string) => PinakesError): Policies {
   if (value === undefined || value === null) return DEFAULT_POLICIES;
   if (!isRecord(value)) throw bad('policies are not a mapping');
-  const { distribution, ...numbers } = value;
+  const { distribution, copies, ...numbers } = value;
   if (distribution !== undefined && distribution !== 'hash' && distribution !== 'uniform')
     throw bad('policy distribution is neither hash nor uniform');
   const policies: Record<string, number | 'auto'> = { ...DEFAULT_NUMBERS };
@@ -169,7 +174,23 @@ function parsePolicies(value: unknown, bad: (detail: string) => PinakesError): P
       throw bad(`policy ${name} is not a number`);
     policies[name] = number;
   }
-  return { ...(policies as typeof DEFAULT_NUMBERS), ...(distribution && { distribution }) };
+  return {
+    ...(policies as typeof DEFAULT_NUMBERS),
+    ...(distribution && { distribution }),
+    ...parseCopies(copies, bad),
+  };
+}
+
+function parseCopies(value: unknown, bad: (detail: string) => PinakesError): Pick<Policies, 'copies'> {
+  if (value === undefined || value === null) return {};
+  const isCopies = isRecord(value) && Object.entries(value).every(([count, from]) => isFrom(Number(count), from));
+  if (!isCopies)
+    throw bad('policy copies is not like {2: 10, 3: 1000}: copies from 2 to 9, and the references from which on');
+  return { copies: value as Record<string, number> };
+}
+
+function isFrom(count: number, from: unknown): boolean {
+  return Number.isInteger(count) && count >= 2 && count <= 9 && Number.isSafeInteger(from) && Number(from) >= 1;
 }
 
 function parseCrawl(value: unknown, bad: (detail: string) => PinakesError): CrawlPolicy {

@@ -10,6 +10,8 @@ export {
 } from '../ledger/index.ts';
 export type { AddOptions, AddProgress, AddReport } from './add/add-report.ts';
 export { type Archive, createArchive, type InitOptions, openArchive } from './archive.ts';
+export type { RebalanceMove, RebalanceOptions, RebalanceReport } from './balance/rebalance-report.ts';
+export type { RecordRestoreOptions, RecordRestoreReport } from './balance/restore.ts';
 export { captureId } from './capture-id.ts';
 export { ARCHIVE_VERSION, type Policies, readConnector } from './connector.ts';
 export { type ContentKey, formatContentKey, parseContentKey } from './content-key.ts';
@@ -21,6 +23,7 @@ export type { WarcExportOptions, WarcExportReport } from './export/export-warc.t
 export { writeParquet } from './export/parquet.ts';
 export { dropCatalog, isCatalogSound } from './maintain/catalog-soundness.ts';
 export type { CompactOptions, CompactReport } from './maintain/compact.ts';
+export type { CopiesOptions, CopiesReport } from './maintain/copies.ts';
 export type { DeleteOptions, DeletePreview, DeleteReport } from './maintain/delete.ts';
 export {
   type CatalogState,
@@ -32,7 +35,6 @@ export {
 } from './maintain/doctor.ts';
 export { type Advice, adviceOn } from './maintain/doctor-advice.ts';
 export type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
-export type { RebalanceMove, RebalanceOptions, RebalanceReport } from './maintain/rebalance-report.ts';
 export type { RecompressReport } from './maintain/recompress.ts';
 export type { ReleaseOptions } from './maintain/release.ts';
 export type { StayingSegments } from './maintain/staying-segments.ts';

@@ -57,6 +57,7 @@ const TYPED: Readonly<Record<string, readonly string[]>> = {
   'volume ls': ['volume', 'ls'],
   'volume migrate': ['volume', 'migrate', 'main', 'second'],
   'volume rebalance': ['volume', 'rebalance'],
+  'volume copies': ['volume', 'copies'],
   'volume remove': ['volume', 'remove', 'main'],
   'warc convert': ['warc', 'convert', '--to', 'warc.zst', 'a.warc.gz'],
   stats: ['stats'],

@@ -31,6 +31,7 @@ import { removeDoubles } from '../segment/segment-double.ts';
 import { removeLeftovers } from './bucket-leftovers.ts';
 import { HolderChoice, planRewrite, pointsAt, type RewritePlan, type RewriteWish } from './compaction-plan.ts';
 import { bytesToRewrite, freeBytesOf, LackOfRoom } from './compaction-room.ts';
+import { sweepCopies } from './copies.ts';
 import { HolderReferents } from './holder-referents.ts';
 import { type Rewritten, rewriteSegment } from './segment-rewrite.ts';
 import { finishSwaps, swapIn } from './segment-swap.ts';
@@ -78,6 +79,7 @@ export async function compactArchive(archive: OpenedArchive, options: CompactOpt
     await finishSwaps(archive);
     await removeLeftovers(archive);
   });
+  await sweepCopies(archive);
   const scratch = await mkdtemp(join(archive.scratch, 'compaction-'));
   try {
     // On a full disk, one round may free enough for the segments that it had no room for.

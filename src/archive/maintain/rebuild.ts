@@ -6,6 +6,7 @@ import { beginIncarnation } from '../../ledger/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { resolveLater } from '../revisit/resolve-later.ts';
 import { forgetKeptPlaces, isRebuilding, keptPlaces } from '../segment/kept-places.ts';
+import { sweepCopies } from './copies.ts';
 import { healArchive } from './heal.ts';
 
 export type RebuildOptions = {
@@ -38,6 +39,7 @@ export async function rebuildCatalog(archive: OpenedArchive, options: RebuildOpt
     await endRebuild(archive);
     segmentRegistry.endRebuild();
   });
+  await sweepCopies(archive);
 }
 
 /**

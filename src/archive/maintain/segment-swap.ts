@@ -85,7 +85,9 @@ export async function relocateIn(archive: OpenedArchive, written: Replacement): 
   const [old] = replaced;
   assert(old && replaced.length === 1, 'records of one segment move together');
   // Neither segment may be replaced meanwhile.
-  return withLease(archive, old.volume, () =>
+  const alone = <Answer>(work: () => Promise<Answer>): Promise<Answer> =>
+    old.volume === row.volume ? work() : withLease(archive, old.volume, work);
+  return alone(() =>
     withLease(archive, row.volume, async (held) => {
       const swaps = swapsOf(archive, row.volume, held);
       try {

@@ -16,6 +16,7 @@ import type { CaptureReader } from '../read/capture-reader.ts';
 import { blockId, parseBlockId } from '../revisit/catalog-draft.ts';
 import { refreshSegments } from '../segment/listed-segment.ts';
 import type { TakedownFacts, TakenCapture } from '../takedown/log-entry.ts';
+import { packsOf } from './copies.ts';
 import { deleterOf } from './deleter.ts';
 import { finishSwaps } from './segment-swap.ts';
 import { sealOpenSegments } from './volume-admin.ts';
@@ -47,7 +48,7 @@ export type TakedownReport = Pick<TakedownPreview, 'captures' | 'contents' | 'ur
     readonly takedown: number;
   };
 
-/** Where bytes of what is barred still are. */
+/** Where bytes of what is barred still are. Packs of copies (content-copies.ts) are listed like segments. */
 export type BarredBytes = Pick<TakedownProof, 'unsealed' | 'uncompacted'> & {
   /** Whether no segment has bytes of what is barred. */
   readonly isGone: boolean;
@@ -113,7 +114,12 @@ export async function carryOutTakedown(
   };
   const { captures, unsealed } = await takeDown(options, { id: request, bars });
   await archive.exclusive(() => takedownLog.append(by, { kind: 'carried out', takedown, captures, unsealed }));
-  return { takedown, captures, ...countsOf(bars), ...bytesLeft(await proveTakedown(catalog, bars)) };
+  return {
+    takedown,
+    captures,
+    ...countsOf(bars),
+    ...(await bytesLeft(archive, bars, await proveTakedown(catalog, bars))),
+  };
 }
 
 function checkedGround({ reason, by }: TakedownGround): TakedownGround {
@@ -183,18 +189,22 @@ function contentId({ digest }: Pick<BlockKey, 'digest'>): string {
 }
 
 /** All that is barred in the archive. */
-export async function listTakedowns({ catalog }: OpenedArchive): Promise<Takedowns> {
+export async function listTakedowns(archive: OpenedArchive): Promise<Takedowns> {
+  const { catalog } = archive;
   const bars = await catalog.bars();
   const proof = await proveTakedown(catalog, bars);
   return {
     contents: bars.flatMap((bar) => (bar.kind === 'content' ? [Buffer.from(bar.digest).toString('hex')] : [])).sort(),
     urls: bars.flatMap((bar) => (bar.kind === 'url' ? [bar.urlKey] : [])).sort(),
     captures: proof.captures,
-    ...bytesLeft(proof),
+    ...(await bytesLeft(archive, bars, proof)),
   };
 }
 
-function bytesLeft({ captures, unsealed, uncompacted }: TakedownProof): BarredBytes {
+async function bytesLeft(archive: OpenedArchive, bars: readonly Bar[], proof: TakedownProof): Promise<BarredBytes> {
+  const { captures, unsealed } = proof;
+  const digests = bars.flatMap((bar) => (bar.kind === 'content' ? [bar.digest] : []));
+  const uncompacted = [...proof.uncompacted, ...(await packsOf(archive, digests))];
   return { unsealed, uncompacted, isGone: captures + unsealed.length + uncompacted.length === 0 };
 }
 

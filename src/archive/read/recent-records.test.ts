@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { WholeRecord } from './content-copies.ts';
 import { RecentRecords } from './recent-records.ts';
-import type { WholeRecord } from './record-access.ts';
 
 const record = (blockBytes: number) => ({ blockBytes }) as WholeRecord;
 

@@ -6,7 +6,7 @@
  * catalog, which no longer has deleted records. Verification reads the disk and does not use the cache.
  */
 import { LruCache } from '../../base/index.ts';
-import type { WholeRecord } from './record-access.ts';
+import type { WholeRecord } from './content-copies.ts';
 
 const BYTES_MAX = 32 * 1024 * 1024;
 /** Larger records are decoded again each time, since a few of them would replace all others. */

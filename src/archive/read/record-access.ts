@@ -28,6 +28,7 @@ import type { SegmentRegistry } from '../segment/segment-registry.ts';
 import { PROBLEM_CATALOGUE, problemFinding } from '../verify-problem.ts';
 import { BytesBeforeGap } from './bytes-before-gap.ts';
 import { ContentCheck } from './content-check.ts';
+import { ContentCopies, type WholeRecord } from './content-copies.ts';
 
 /** Members up to this size are read and decoded at once. */
 const WHOLE_BYTES_MAX = 1024 * 1024;
@@ -63,16 +64,6 @@ type RecordsOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** A record that is completely in memory. */
-export type WholeRecord = {
-  readonly head: RecordHead;
-  readonly http: HttpHead | undefined;
-  /** Bytes of the block. Head and payload are views of the block. */
-  readonly blockBytes: number;
-  /** Body without transfer coding and with its content coding, in order. */
-  readonly payload: readonly Uint8Array[];
-};
-
 /** Where a record is, with its segment by name. */
 export type RecordLocation = Pick<Place, 'offset' | 'length'> & {
   readonly volume: string;
@@ -88,6 +79,7 @@ export type RecordReader = Pick<RecordAccess, 'locate' | 'heads' | 'open' | 'mem
 type StoredSegment = SegmentBytes & Pick<Segment, 'volume'>;
 
 export class RecordAccess {
+  readonly copies: ContentCopies;
   readonly #stores: Pick<SegmentStores, 'get'>;
   readonly #segmentRegistry: SegmentRegistry;
   readonly #decoder = new RecordDecoder();
@@ -100,15 +92,17 @@ export class RecordAccess {
   constructor(
     stores: Pick<SegmentStores, 'get'>,
     segmentRegistry: SegmentRegistry,
-    catalog: Pick<CatalogView, 'findCaptures'>,
+    catalog: Pick<CatalogView, 'findCaptures' | 'notes'>,
     fingerprint: (digest: Uint8Array) => Uint8Array,
   ) {
     this.#stores = stores;
+    this.copies = new ContentCopies(catalog, stores, fingerprint);
     this.#segmentRegistry = segmentRegistry;
     this.#check = new ContentCheck(catalog, fingerprint);
   }
 
   close(): void {
+    this.copies.close();
     this.#decoder.close();
   }
 

@@ -65,7 +65,7 @@ export type RetrieveOptions = {
 export type CaptureSpan = { readonly from?: EpochMs; readonly to?: EpochMs; readonly reverse?: boolean };
 
 /** The record at a place, as it was opened. */
-type Found = OpenedRecord & { readonly place: Place; readonly segment: Segment };
+type Found = OpenedRecord & { readonly place: Place; readonly segment: Pick<Segment, 'volume' | 'name'> };
 
 export class Retrieval {
   readonly #catalog: CatalogView;
@@ -123,17 +123,80 @@ export class Retrieval {
 
   async open(capture: Capture, options: RetrieveOptions = {}): Promise<Retrieved> {
     return this.#withRetries(capture, async (current) => {
-      const own = await this.#open(current.place);
       const { block: key } = current;
-      if (!key || current.kind !== 'revisit') return this.#assembled(current, own, this.#named(own, key, options));
+      if (!key) return this.#openAlone(current, options);
+      if (current.kind !== 'revisit') {
+        const found = await this.#openOrCopy(current.place, key);
+        return this.#assembled(current, found, this.#named(found, key, options));
+      }
       const [block] = await this.#catalog.getBlocks([key]);
-      if (!block || samePlace(block.holder, current.place)) return this.#assembled(current, own, own);
+      if (!block || samePlace(block.holder, current.place)) return this.#openAlone(current, {});
+      const own = await this.#open(current.place).catch((error: unknown) => this.#withoutOwn(error, current, key));
       // A revisit that is not known to be sound shows its damage only at its end.
       if (own.isSound) await releasePayload(own.payload);
       else for await (const _ of own.payload);
-      const holder = this.#named(await this.#open(block.holder), key, options);
+      const holder = this.#named(await this.#openOrCopy(block.holder, key), key, options);
       return this.#assembled(current, own, holder);
     });
+  }
+
+  async #openAlone(current: Capture, options: RetrieveOptions): Promise<Retrieved> {
+    const own = await this.#open(current.place);
+    return this.#assembled(current, own, this.#named(own, current.block, options));
+  }
+
+  /**
+   * The record at a place, or, if it is damaged or not there, the copy of its content on another volume (I15). The copy
+   * is the member of the record that holds the content, so its head may be that of another capture.
+   */
+  async #openOrCopy(place: Place, key: BlockKey): Promise<Found> {
+    let found: Found | undefined;
+    let failure: unknown;
+    try {
+      found = await this.#open(place);
+      if (found.isSound) return found;
+    } catch (error) {
+      if (!(error instanceof PinakesError)) throw error;
+      failure = error;
+    }
+    const copy = await this.#copyOf(key, place, found === undefined);
+    if (!copy) {
+      if (found) return found;
+      throw failure;
+    }
+    if (found) await releasePayload(found.payload);
+    return copy;
+  }
+
+  /** A copy of a content. `isLost`: the record cannot be opened. Otherwise it may still be sound, if it is large. */
+  async #copyOf(key: BlockKey, place: Place, isLost: boolean): Promise<Found | undefined> {
+    const [same = []] = await this.#catalog.findBlocks([key.digest]);
+    const block = same.find((one) => one.key.overflow === key.overflow);
+    if (!block) return undefined;
+    const others = same.filter((one) => one !== block && one.size === block.size);
+    if (others.length === 0 && (await this.#access.copies.placesOf(key)).length === 0) return undefined;
+    const sound = isLost ? undefined : await this.#access.openSound(place, undefined);
+    if (sound && 'payload' in sound) {
+      await releasePayload(sound.payload);
+      return undefined;
+    }
+    const copy = await this.#access.copies.read(block);
+    const segment = { volume: copy?.place.volume ?? '', name: copy?.place.pack ?? '' };
+    if (copy) return { place, segment, ...openedOf(copy.record) };
+    // What `force-new` stored again has the same bytes.
+    for (const { holder } of others) {
+      const whole = await this.#access.openWhole(holder).catch(() => undefined);
+      if (whole) return { place, segment: await this.#access.segmentOf(holder), ...openedOf(whole) };
+    }
+    return undefined;
+  }
+
+  /** A revisit whose own record is not there: what holds its content stands in for it, if there is a copy of that. */
+  async #withoutOwn(error: unknown, { place }: Capture, key: BlockKey): Promise<Found> {
+    if (!(error instanceof PinakesError) || isMoved(error)) throw error;
+    const copy = await this.#copyOf(key, place, true);
+    if (!copy) throw error;
+    return copy;
   }
 
   #assembled(capture: Capture, own: Found, holder: Found): Retrieved {
@@ -195,9 +258,7 @@ export class Retrieval {
       if (!block || block.references === 0)
         throw new PinakesError('CONTENT_MISSING', { where: `sha256:${Buffer.from(key.digest).toString('hex')}` });
       try {
-        const { holder: place } = block;
-        const segment = await this.#access.segmentOf(place);
-        const holder = this.#named({ place, segment, ...(await this.#access.open(place)) }, block.key, options);
+        const holder = this.#named(await this.#openOrCopy(block.holder, block.key), block.key, options);
         return { block, payload: holder.payload, damage: () => this.#damageOf(holder, holder.head.targetUri) };
       } catch (error) {
         if (attempt >= ATTEMPTS || !isMoved(error)) throw error;

@@ -133,6 +133,7 @@ export function registerArchive(program: Command, context: CommandContext, setEx
   archiveCommand(program, 'verify', 'check the archive for damage; exits with 1 when there are errors')
     .addOption(new Option('--quick', 'check the structure and the catalog, without hashing payloads').conflicts('full'))
     .option('--full', 'also hash every payload (the default)')
+    .option('--heal', 'first restore damaged and lost records from copies of them')
     .option('--known <file>', 'do not exit with 1 for errors that are listed in this earlier --json report')
     .action(runInArchive('verify', async () => (await import('./verify.ts')).archiveVerify));
 
@@ -293,4 +294,8 @@ function registerVolumes(volume: Command, context: CommandContext, setExitCode: 
   archiveCommand(volume, 'rebalance', 'move records to the volumes that the policy `distribution` chooses for them')
     .option('--dry-run', 'only show what would be moved')
     .action(runInArchive('volume rebalance', async () => (await import('./rebalance.ts')).volumeRebalance));
+
+  archiveCommand(volume, 'copies', 'make the copies of contents that the policy `copies` asks for')
+    .option('--dry-run', 'only show what would be copied')
+    .action(runInArchive('volume copies', async () => (await import('./copies.ts')).volumeCopies));
 }

@@ -12,6 +12,7 @@ import { counted, formatBytes, printable } from '../terminal.ts';
 export type VerifyCommandOptions = ArchiveCommandOptions & {
   readonly quick?: boolean;
   readonly full?: boolean;
+  readonly heal?: boolean;
   readonly known?: string;
 };
 
@@ -23,6 +24,7 @@ export async function archiveVerify(
   const { terminal, signal, reportToJob } = context;
   const known = options.known === undefined ? undefined : await knownErrors(resolveTypedPath(context, options.known));
   let knownMet = 0;
+  const healed = options.heal ? await heal(context, archive) : undefined;
   const progress = new Progress(terminal, 'verify', await segmentBytes(archive));
   const depth = options.quick ? 'quick' : 'full';
   const counts = await archive.verify({
@@ -38,7 +40,7 @@ export async function archiveVerify(
     onProgress: ({ segment, bytes }) => progress.update(bytes, segment),
   });
   progress.end();
-  const report = { ...counts, ...(known && { known: knownMet }) };
+  const report = { ...counts, ...(known && { known: knownMet }), ...healed };
   reportToJob?.({ depth, ...report });
   if (options.json) await terminal.json({ kind: 'summary', depth, ...report });
   else {
@@ -50,6 +52,20 @@ export async function archiveVerify(
     if (depth === 'quick') terminal.say('Payloads were not hashed; `pinakes verify --full` does that.');
   }
   return report.errors > knownMet ? EXIT_FOUND : EXIT_FINE;
+}
+
+/** Restores records from copies. Those that cannot be restored are problems that the verification names. */
+async function heal(
+  { terminal, signal }: CommandContext,
+  archive: Archive,
+): Promise<{ restored: number; left: number }> {
+  const { checked, restored, left } = await archive.restore({
+    signal,
+    onProgress: ({ contents }) => terminal.status(`verify: ${counted(contents, 'content')} with copies checked`),
+  });
+  terminal.clearStatus();
+  terminal.say(`restored ${counted(restored, 'record')} from copies; ${counted(checked, 'content')} had copies`);
+  return { restored, left: left.length };
 }
 
 /** Identifies an error in two reports. The affected captures are left out, because they may have changed since. */

@@ -1,8 +1,8 @@
 /** Rebalancing by free space: chooses whole segments, so that the free space of volumes becomes more equal. */
 import { PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
+import { moveSegment } from '../maintain/migrate.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
-import { moveSegment } from './migrate.ts';
 import { moveOf, type RebalanceOptions, type RebalanceReport } from './rebalance-report.ts';
 
 export type SpaceOf = { readonly volume: string; freeBytes: number };

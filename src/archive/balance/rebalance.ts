@@ -20,20 +20,18 @@ import { type Replacement, refusalOf, type SegmentKind } from '../../ledger/inde
 import type { ReadingRecord } from '../../warc/index.ts';
 import { sortLines } from '../../warc/index.ts';
 import { damageError, damageOf, isBadSector, isDamage } from '../damage.ts';
+import { freeBytesOf } from '../maintain/compaction-room.ts';
+import { beginRelocation, discardReplacement, finishSwaps, relocateIn } from '../maintain/segment-swap.ts';
+import { sealOpenSegments } from '../maintain/volume-admin.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { findConcurrent, isCaptureType } from '../read/concurrent-records.ts';
 import { deletedRecords } from '../segment/deleted-records.ts';
 import { sharedDigestOf, sharingVolumes, VolumeHash } from '../segment/distribution.ts';
-import { removeDoubles } from '../segment/segment-double.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
 import { DISPLACED_NOTE } from '../segment/volume-choice.ts';
-import { planRewrite } from './compaction-plan.ts';
-import { freeBytesOf } from './compaction-room.ts';
 import { moveOf, type RebalanceOptions, type RebalanceReport } from './rebalance-report.ts';
 import { rebalanceBySpace } from './rebalance-space.ts';
-import { rewriteSegment } from './segment-rewrite.ts';
-import { beginRelocation, discardReplacement, finishSwaps, relocateIn, swapIn } from './segment-swap.ts';
-import { sealOpenSegments } from './volume-admin.ts';
+import { rewriteWithout } from './rewrite-without.ts';
 
 /** A target keeps this much free. */
 const ROOM_BYTES_MIN = 64 * 1024 * 1024;
@@ -156,7 +154,7 @@ class RebalanceByHash {
         moved.set(target, records);
         this.#note(old.volume, target, records);
       }
-    if (moved.size > 0) await this.#rewrite(old, moved);
+    await rewriteWithout(this.#archive, number, new Set([...moved.values()].flatMap((records) => [...records.keys()])));
     return moved;
   }
 
@@ -251,23 +249,6 @@ class RebalanceByHash {
         throw new PinakesError('RECORD_DAMAGED', { where: `${old.name}:${offset}`, detail: 'it shares its member' });
       found.set(offset, length);
     }
-  }
-
-  /** Without room for it, or beside another file of its name, the old segment is left to compaction. */
-  async #rewrite(old: Segment, moved: Leaving): Promise<void> {
-    const { catalog, stores } = this.#archive;
-    const now = await this.#archive.segmentRegistry.get(old.number);
-    if ((await freeBytesOf(stores.get(old.volume))) < old.bytes) return;
-    if ((await removeDoubles(this.#archive, now)) !== undefined) return;
-    const dead = await deletedRecords(this.#archive, now);
-    const blocks = await catalog.getBlocks(dead.flatMap(({ block }) => block ?? []));
-    const holders = blocks.flatMap((block) => (block?.holder.segment === old.number ? [block.holder.offset] : []));
-    const drop = [...moved.values()].flatMap((records) => [...records.keys()]);
-    const deleted = new Map(dead.map((record) => [record.offset, record]));
-    const plan = planRewrite({ deleted, holding: new Set(holders) }, { drop });
-    if (!plan) return;
-    const { replacement } = await rewriteSegment(this.#archive, now, plan);
-    await swapIn(this.#archive, replacement);
   }
 
   async #unlessDamaged<T>(number: number, work: () => Promise<T>): Promise<T | undefined> {
