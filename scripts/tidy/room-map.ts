@@ -19,7 +19,21 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   crawl: ['base', 'url', 'warc', 'page', 'archive'],
   replay: ['base', 'url', 'warc', 'page', 'archive'],
   server: ['base', 'url', 'warc', 'volume', 'catalog', 'archive', 'slim', 'page', 'search', 'crawl', 'replay'],
-  cli: ['base', 'url', 'warc', 'volume', 'catalog', 'archive', 'slim', 'page', 'search', 'crawl', 'replay', 'server'],
+  cli: [
+    'base',
+    'client',
+    'url',
+    'warc',
+    'volume',
+    'catalog',
+    'archive',
+    'slim',
+    'page',
+    'search',
+    'crawl',
+    'replay',
+    'server',
+  ],
 };
 
 /** The room that may print, exit, and read the clock and random numbers of the machine. */

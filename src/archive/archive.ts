@@ -32,6 +32,7 @@ import { type CdxjExportOptions, exportCdxj } from './export/export-cdxj.ts';
 import type { ParquetExportOptions, ParquetExportReport } from './export/export-parquet.ts';
 import type { WaczExportReport } from './export/export-wacz.ts';
 import type { WarcExportOptions, WarcExportReport } from './export/export-warc.ts';
+import { HeldContents } from './held-contents.ts';
 import type { CompactOptions, CompactReport } from './maintain/compact.ts';
 import { type CopiesOptions, type CopiesReport, makeCopies } from './maintain/copies.ts';
 import type { DeleteOptions, DeletePreview, DeleteReport } from './maintain/delete.ts';
@@ -77,7 +78,8 @@ import { RecordStream, type StreamQuery } from './stream/stream.ts';
 import { type LineExtension, type StreamPiece, streamJson, streamWarc } from './stream/stream-output.ts';
 import { Subscriber, type SubscriberOptions } from './stream/subscriber.ts';
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts';
-import { type Stored, type StoreInput, type StoreOptions, StoreQueue } from './write/store.ts';
+import { StoreQueue } from './write/store.ts';
+import type { Stored, StoreInput, StoreOptions } from './write/store-input.ts';
 
 export type InitOptions = { readonly name?: string; readonly policies?: Partial<Policies> };
 
@@ -135,6 +137,8 @@ export class Archive implements CaptureReader {
   readonly #opened: OpenedArchive;
   readonly #pages: PageIndex;
   readonly #store: StoreQueue;
+  /** Which contents a client may learn of. */
+  readonly held: HeldContents;
   /** Runs one piece of work at a time that writes segments anew, moves them or numbers them. */
   readonly #compactions = new Exclusive();
   #closing: Promise<void> | undefined;
@@ -145,6 +149,7 @@ export class Archive implements CaptureReader {
     this.#opened = opened;
     this.#pages = new PageIndex(opened);
     this.#store = new StoreQueue(opened);
+    this.held = new HeldContents(opened);
   }
 
   get directory(): string {

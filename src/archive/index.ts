@@ -5,6 +5,7 @@ export {
   LEDGER_EVENTS,
   type LedgerCounts,
   type LedgerEventKind,
+  recordHash,
   type StoreMode,
   sequenceOf,
 } from '../ledger/index.ts';
@@ -21,6 +22,7 @@ export type { ParquetExportOptions, ParquetExportReport } from './export/export-
 export type { WaczExportReport } from './export/export-wacz.ts';
 export type { WarcExportOptions, WarcExportReport } from './export/export-warc.ts';
 export { writeParquet } from './export/parquet.ts';
+export type { HeldContents, NotedCapture, ReadableCollections } from './held-contents.ts';
 export { dropCatalog, isCatalogSound } from './maintain/catalog-soundness.ts';
 export type { CompactOptions, CompactReport } from './maintain/compact.ts';
 export type { CopiesOptions, CopiesReport } from './maintain/copies.ts';
@@ -92,4 +94,4 @@ export {
   type ProblemLevel,
   verifyProblem,
 } from './verify-problem.ts';
-export type { Stored, StoreInput, StoreOptions } from './write/store.ts';
+export type { Stored, StoreInput, StoreOptions } from './write/store-input.ts';

@@ -262,6 +262,19 @@ export const ERROR_CATALOGUE = {
     'Run `pinakes verify`, and restore the segment from a backup. `pinakes get` prints the readable part.',
   ),
   RECORD_TOO_LARGE: entry('the record is too large to be held in memory', 'Read its body in pieces.'),
+  REMOTE_FULL: entry(
+    'the server of the archive has no room for this',
+    'The quota of the token is used up, or the disk is full. Ask the operator of the server.',
+  ),
+  REMOTE_GONE: entry(
+    'the server of the archive cannot be reached',
+    'Check the address and the network, then run the command again: what arrived is not sent twice.',
+    true,
+  ),
+  REMOTE_REFUSED: entry(
+    'the server of the archive refused the request',
+    'Read its message. `--token-file` or PINAKES_TOKEN gives the token, which needs the rights for what the command does.',
+  ),
   SCAN_TOO_LARGE: entry(
     'what stands here takes more memory to read than there is for it',
     'Everything before it was read. List the file from there with `pinakes warc ls`, cut out the record at this place, and run the command again with the rest.',
@@ -309,6 +322,15 @@ export const ERROR_CATALOGUE = {
     '`pinakes takedowns` shows which entries were changed or are missing. Restore the objects under _pinakes/takedowns/ from a backup or a mirror.',
   ),
   TAKEDOWN_MISSING: entry('there is no takedown with this number', '`pinakes takedowns` lists the takedowns.'),
+  TOKENS_DAMAGED: entry(
+    'the file of the named tokens cannot be read',
+    'Restore tokens.json from a backup, or remove it and make new tokens with `pinakes token add`. Until then every named token is refused.',
+  ),
+  TOKEN_EXISTS: entry(
+    'a token with this name exists',
+    'Choose another name, or revoke the token with `pinakes token revoke` first.',
+  ),
+  TOKEN_UNKNOWN: entry('there is no token with this name', '`pinakes token ls` lists the tokens.'),
   VOLUME_CREDENTIALS: entry(
     'the server of the volume was given no credentials that it accepts',
     'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, for the user who runs Pinakes. They never belong into archive.yaml.',

@@ -5,11 +5,18 @@
 import { type Command, Option } from 'commander';
 import type { Archive, ArchiveOptions } from '../archive/index.ts';
 import { badArgument, type EpochMs, type Finding, parseAskedTime } from '../base/index.ts';
+import type { ContentsClient } from '../client/index.ts';
 import type { ActionArguments, CommandContext, CommandLoader } from './command.ts';
+import type { HttpArchiveOptions } from './http-archive.ts';
 import { RunningCount } from './running-count.ts';
 import { counted, formatBytes, formatFinding, printable, type Terminal } from './terminal.ts';
 
 export type ArchiveCommandOptions = { readonly archive: string; readonly json?: boolean };
+
+/** Whether an archive is named by the address of its server. */
+function isAddress(archive: string): boolean {
+  return /^https?:\/\//i.test(archive);
+}
 
 /** A command on an archive, with the options that all these commands have. */
 export function archiveCommand(parent: Command, name: string, description: string): Command {
@@ -26,12 +33,47 @@ export function bytesCommand(parent: Command, name: string, description: string)
 
 /** An action of a command that opens the archive first, and closes it even when the command fails. */
 export function archiveAction(context: CommandContext, setExitCode: (code: number) => void) {
-  return (purpose: string, load: CommandLoader<[CommandContext, Archive]>) =>
+  return (
+    purpose: string,
+    load: CommandLoader<[CommandContext, Archive]>,
+    loadForHttp?: CommandLoader<[CommandContext, ContentsClient]>,
+  ) =>
     async (...args: ActionArguments): Promise<void> => {
       const given = args.slice(0, -1);
+      const options = given.at(-1) as HttpArchiveOptions;
+      if (isAddress(options.archive)) {
+        setExitCode(await atAddress(context, options, given, loadForHttp));
+        return;
+      }
       const run = async (archive: Archive) => (await load())(context, archive, ...given);
       setExitCode(await withArchive(context, given.at(-1), purpose, run));
     };
+}
+
+/** Runs a command on an archive that another machine serves. */
+async function atAddress(
+  context: CommandContext,
+  options: HttpArchiveOptions,
+  given: unknown[],
+  load: CommandLoader<[CommandContext, ContentsClient]> | undefined,
+): Promise<number> {
+  const { archive } = options;
+  if (!load)
+    throw badArgument(
+      `--archive ${archive}`,
+      'only put, cat and add take the address of a server instead of a directory',
+    );
+  const { httpArchive, httpError } = await import('./http-archive.ts');
+  try {
+    return await (await load())(context, await httpArchive(context, options), ...(given as ActionArguments));
+  } catch (error) {
+    throw httpError(error, archive);
+  }
+}
+
+/** The option of commands that also work on an archive that another machine serves. */
+export function withTokenFile(command: Command): Command {
+  return command.option('--token-file <file>', 'with an address as the archive: the token (default: PINAKES_TOKEN)');
 }
 
 /** When a server has the archive open, the whole command runs in that server. */

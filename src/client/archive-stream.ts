@@ -11,6 +11,7 @@
  * ```
  */
 import { FrameReader } from './frame-reader.ts';
+import { pause } from './server-request.ts';
 
 export type StreamQuestion = {
   readonly format?: 'warc' | 'jsonl';
@@ -225,18 +226,4 @@ function joined(parts: readonly Uint8Array[], bytes: number): Uint8Array {
 
 function text(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
-}
-
-function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal!.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, milliseconds);
-    signal?.addEventListener('abort', abort, { once: true });
-  });
 }

@@ -4,6 +4,7 @@
  */
 export { apiDocument } from './api/route-table.ts';
 export { isAddressOrNetwork } from './http/connection-limit.ts';
+export { isLoopback } from './http/host-check.ts';
 export type { TlsIdentity } from './http/listening-socket.ts';
 export { isEverywhere } from './http/origins.ts';
 export type { JobContext, JobKind } from './jobs/job-kind.ts';
@@ -19,3 +20,6 @@ export {
 export { type RunningVolumeServer, startVolumeServer, type VolumeServerOptions } from './s3/volume-server.ts';
 export { startServer } from './server.ts';
 export type { AccessLine, RunningServer, ServerOptions } from './server-options.ts';
+export { RIGHTS, type Right } from './tokens/right.ts';
+export { TokenFile } from './tokens/token-file.ts';
+export { hashOfToken, type NamedToken, type TokenStore } from './tokens/token-store.ts';

@@ -38,6 +38,8 @@ export type ServerOptions = {
   readonly uiDirectory?: string | undefined;
   /** Requests that write must send this token. */
   readonly token: string;
+  /** Whether reading needs a token too. */
+  readonly isPrivate?: boolean;
   readonly clock: Clock;
   readonly newId: IdSource;
   readonly version: string;

@@ -67,8 +67,9 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
   const originsFor = (request: IncomingMessage) => origins.for(request.headers.host, hosts);
   const uiFiles = await UiFiles.load(options.uiDirectory);
   const homeFor = (request: IncomingMessage) => (uiFiles.hasScreens ? originsFor(request).uiOrigin : undefined);
-  const guard = new Guard(uiOrigin, token);
   const services = await openApiServices(options);
+  const { tokens } = services;
+  const guard = new Guard({ uiOrigin, token, tokens, clock, isPrivate: options.isPrivate ?? false });
   const facts = {
     version,
     program,
@@ -85,8 +86,8 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
     const replayer = new Replayer(archive, named);
     const web = new WebRoutes({ archive, replayer, uiFiles, origins: named });
     return {
-      ui: new UiRoutes({ archive, app, cdx, web, metrics, uiFiles, origins: named }),
-      replay: new ReplayRoutes(replayer, named),
+      ui: new UiRoutes({ archive, app, cdx, web, metrics, uiFiles, guard, origins: named }),
+      replay: new ReplayRoutes(replayer, named, guard),
     };
   });
   const routesFor = ({ request }: RequestContext) => routesUnder(origins.nameFor(request.headers.host, hosts));

@@ -9,6 +9,7 @@ import type { Archive } from '../archive/index.ts';
 import type { ReplayOrigins } from '../replay/index.ts';
 import type { CdxRoute } from './cdx/cdx-route.ts';
 import type { Dispatched, RequestContext } from './entry-handler.ts';
+import type { Guard } from './http/guard.ts';
 import { accepts, HttpProblem, isForWindow, NOT_FOUND, requireReading, SCREENS_MISSING } from './http/problem.ts';
 import { endReply } from './http/reply-end.ts';
 import type { Metrics } from './metrics.ts';
@@ -23,6 +24,7 @@ export type UiRoutesOptions = {
   readonly web: WebRoutes;
   readonly metrics: Metrics;
   readonly uiFiles: UiFiles;
+  readonly guard: Guard;
   readonly origins: ReplayOrigins;
 };
 
@@ -37,17 +39,20 @@ export class UiRoutes {
 
   dispatch(context: RequestContext): Dispatched {
     const { request, response, path, search } = context;
-    const { archive, app, cdx, web } = this.#options;
+    const { archive, app, cdx, web, guard } = this.#options;
+    // The API and the CDX server check tokens themselves. Everyone may see the web interface, and whether it is alive.
+    if (path === '/api' || path.startsWith('/api/')) return { route: 'api', done: app.routing(request, response) };
     if (path.startsWith('/cdx') || path === '/web-cdx')
       return { route: 'cdx', done: cdx.answer(request, response, path, search) };
-    if (path.startsWith('/web/')) return { route: 'web', done: this.#redirected(context) ?? web.answer(context) };
-    if (path === '/api' || path.startsWith('/api/')) return { route: 'api', done: app.routing(request, response) };
-    if (path === '/metrics') return { route: 'metrics', done: this.#sendMetrics(request, response) };
     if (path === '/healthz') return { route: 'healthz', done: this.#sendHealth(request, response) };
-    if (path.startsWith('/warc/')) {
-      requireReading(request);
-      return { route: 'segments', done: sendSegment(archive, request, response, path.slice('/warc/'.length)) };
-    }
+    if (path.startsWith('/web/'))
+      return guard.reading(request, 'web', () => this.#redirected(context) ?? web.answer(context));
+    if (path === '/metrics') return guard.reading(request, 'metrics', () => this.#sendMetrics(request, response));
+    if (path.startsWith('/warc/'))
+      return guard.reading(request, 'segments', () => {
+        requireReading(request);
+        return sendSegment(archive, request, response, path.slice('/warc/'.length));
+      });
     return { route: 'ui', done: this.#redirected(context) ?? this.#sendPage(context) };
   }
 

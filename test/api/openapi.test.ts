@@ -3,10 +3,12 @@
  * is not called fails the test.
  */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { basename, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { createArchive } from '../../src/archive/index.ts';
 import { formatFrame, readFrames } from '../../src/base/index.ts';
@@ -266,17 +268,47 @@ test('the replies of every route match the OpenAPI document, in success and in f
   await check.call('POST /api/commands', 403, { body: formatFrame('I') });
   check.check('POST /api/commands', await runCommand(one, ['stats']), 'application/x-pinakes-frames', undefined);
 
+  await callContents(check);
+
   for (const route of check.withToken()) {
     const json = route.startsWith('GET ') ? {} : { json: {} };
     await check.call(route, 401, { values: { id: exported.id, jobId: exported.id }, token: '', ...json });
   }
-  for (const route of check.withOptionalToken()) {
-    const values = { id: exported.id };
-    await check.call(route, 401, { values, token: 'wrong' });
-    if (!route.endsWith('/events')) await check.call(route, 200, { values, token: '' });
-  }
+  await check.call('GET /api/jobs', 200, { token: '' });
+  await check.call('GET /api/jobs/{id}', 200, { ...at({ id: exported.id }), token: '' });
+  // The replies to wrong tokens are delayed.
+  await Promise.all(check.withOptionalToken().map((route) => check.call(route, 401, { token: 'wrong' })));
   assert.deepEqual(check.missing(), []);
 });
+
+/** Calls the routes of contents. */
+async function callContents(check: Checker): Promise<void> {
+  const content = Buffer.from('a content of some length '.repeat(40));
+  const digest = createHash('sha256').update(content).digest('hex');
+  const values = { digest, key: digest };
+  const capture = { id: 'first', time: '2024-03-01T10:00:00Z', captures: [{ digest }] };
+  await check.call('POST /api/contents/missing', 200, { json: { digests: [digest] } });
+  await check.call('POST /api/contents/missing', 400, { json: { digests: ['x'] } });
+  await check.call('POST /api/contents/missing', 415, { json: {}, headers: { 'content-encoding': 'br' } });
+  await check.call('GET /api/contents/{key}', 404, { values });
+  await check.call('POST /api/contents/captures', 200, { json: capture });
+  await check.call('PUT /api/contents/{digest}', 422, { values, search: '?size=3', body: Buffer.from('abc') });
+  await check.call('PUT /api/contents/{digest}', 409, { values, search: '?size=9&offset=5', body: Buffer.from('abc') });
+  await check.call('GET /api/contents/{digest}/upload', 200, { values });
+  await check.call('GET /api/contents/{digest}/upload', 400, { values: { digest: 'x' } });
+  await check.call('PUT /api/contents/{digest}', 200, { values, search: `?size=${content.length}`, body: content });
+  await check.call('POST /api/contents/captures', 200, { json: { ...capture, keys: true } });
+  await check.call('POST /api/contents/captures', 400, { json: { ...capture, captures: [] } });
+  await check.call('GET /api/contents/{key}', 200, { values });
+  await check.call('GET /api/contents/{key}', 206, { values, headers: { range: 'bytes=5-9' } });
+  await check.call('GET /api/contents/{key}', 416, { values, headers: { range: 'bytes=5000-' } });
+  const member = gzipSync('WARC/1.1\r\nWARC-Type: warcinfo\r\nContent-Length: 0\r\n\r\n\r\n\r\n');
+  await check.call('POST /api/contents/records', 200, { body: formatFrame('W', member) });
+  await check.call('POST /api/contents/records', 422, { body: formatFrame('W', 'no record at all') });
+  await check.call('POST /api/contents/records', 400, { body: formatFrame('?', '') });
+  await check.call('DELETE /api/contents/{key}', 200, { values });
+  await check.call('DELETE /api/contents/{key}', 404, { values });
+}
 
 /** Sends a command as the command line does, and returns the status. */
 async function runCommand(one: Served, argv: string[]): Promise<number> {
@@ -306,13 +338,18 @@ test('the document is OpenAPI 3.1, has the input of each job kind, and marks the
   const document = (await one.call('/api/openapi.json', { token: '' })).json as unknown as Document;
   assert.equal(document.openapi, '3.1.0');
   assert.deepEqual(check.withToken().sort(), [
+    'DELETE /api/contents/{key}',
     'DELETE /api/exports/{jobId}',
     'DELETE /api/uploads/{jobId}',
+    'GET /api/contents/{digest}/upload',
     'GET /api/takedowns',
     'GET /api/takedowns/log',
     'GET /api/takedowns/{id}',
     'GET /api/takedowns/{id}/receipt',
     'POST /api/commands',
+    'POST /api/contents/captures',
+    'POST /api/contents/missing',
+    'POST /api/contents/records',
     'POST /api/deletes',
     'POST /api/deletes/preview',
     'POST /api/jobs',
@@ -321,6 +358,7 @@ test('the document is OpenAPI 3.1, has the input of each job kind, and marks the
     'POST /api/takedowns/check',
     'POST /api/takedowns/preview',
     'POST /api/uploads',
+    'PUT /api/contents/{digest}',
   ]);
   const text = JSON.stringify(document.paths['/api/jobs']!.post);
   for (const kind of ['add', 'compact', 'delete', 'export', 'rebuild', 'takedown', 'takedown-check', 'verify'])

@@ -117,9 +117,9 @@ test('serve prints addresses for other machines when it listens on all addresses
     return said;
   };
   const hint = /Other machines can open http:\/\/\S+:\d+\/, or use the name of this machine\./;
-  assert.match(await told('--host', '0.0.0.0'), hint);
+  assert.match(await told('--host', '0.0.0.0', '--insecure'), hint);
   const origins = ['--ui-origin', 'http://a.test:8080', '--replay-origin', 'http://a.test:8081'];
-  assert.doesNotMatch(await told('--host', '0.0.0.0', ...origins), hint);
+  assert.doesNotMatch(await told('--host', '0.0.0.0', '--insecure', ...origins), hint);
   assert.doesNotMatch(await told(), hint);
 });
 

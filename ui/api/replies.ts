@@ -639,3 +639,42 @@ export type TakedownDetails = {
     readonly captures: number;
   }[];
 };
+
+export type CapturesStored = {
+  readonly stored: number;
+  /** Captures that the archive had from an earlier request with the same ids. */
+  readonly known: number;
+  /** Captures whose contents have to be sent first. */
+  readonly missing: readonly number[];
+  /** Captures that were stored by an earlier request and deleted since. */
+  readonly deleted: readonly number[];
+  readonly refused: readonly {
+    readonly index: number;
+    readonly code: string;
+    readonly message: string;
+  }[];
+  readonly keys?: readonly string[];
+};
+
+export type RecordsAdded = {
+  /** P frames whose contents have to be sent. If there are any, nothing was added. */
+  readonly missing: readonly number[];
+  readonly report?: {
+    readonly records: number;
+    readonly captures: number;
+    readonly capturesKnown: number;
+    readonly capturesDeleted: number;
+    readonly capturesBarred: number;
+    readonly unresolved: number;
+    readonly undated: number;
+    readonly filesKnown: number;
+    readonly deletedSince: number;
+    readonly duplicates?: number;
+    readonly duplicateBytes?: number;
+  };
+};
+
+export type ContentReceived = {
+  /** Bytes that have arrived, as they were sent. Without it all have. */
+  readonly received?: number;
+};

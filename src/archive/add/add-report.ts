@@ -10,6 +10,8 @@ export type AddOptions = {
    * file that is used in place cannot be changed, so its deleted captures stay out.
    */
   readonly again?: boolean;
+  /** Whether a content with this digest may become a revisit. Without it, every one may. */
+  readonly shares?: ((digest: Uint8Array) => boolean) | undefined;
   readonly onFinding?: (finding: Finding) => void;
   readonly onProgress?: (progress: AddProgress) => void;
   readonly signal?: AbortSignal | undefined;

@@ -43,6 +43,8 @@ type Written = { readonly offset: number; readonly length: number };
 export interface StepSource {
   /** Whether the bytes of a record can be copied into the segment as they are. */
   canCopy(facts: ScanFacts): boolean;
+  /** Whether a content that the archive has may become a revisit. */
+  shares(facts: ScanFacts): boolean;
   /** Copies a range of the file with this number of records to the end of the segment. */
   copy(open: OpenSegment, from: number, to: number, records: number): Promise<void>;
   encode(record: NewRecord, block: Uint8Array): Uint8Array;
@@ -263,7 +265,7 @@ export class AddStep {
    * whole (I7). A URI that is not UTF-8 would change in a record of ours (I4).
    */
   #isShareable(facts: ScanFacts): boolean {
-    if (!facts.isUtf8) return false;
+    if (!facts.isUtf8 || !this.#source.shares(facts)) return false;
     return facts.kind === 'response' && facts.isHttp && facts.isComplete && !facts.isSegmented;
   }
 

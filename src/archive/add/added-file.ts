@@ -381,6 +381,10 @@ export class AddedFile implements StepSource {
     return this.#coding === this.#kind.coding && length !== undefined && isComplete && !isTorn;
   }
 
+  shares({ payloadDigest }: ScanFacts): boolean {
+    return this.#options.shares?.(payloadDigest) ?? true;
+  }
+
   async copy(open: OpenSegment, from: number, to: number, records: number): Promise<void> {
     for (let at = from; at < to; ) {
       if (at < this.#windowAt || at >= this.#windowAt + this.#windowBytes) await this.#moveWindow(at);

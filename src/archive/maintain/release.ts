@@ -29,12 +29,22 @@ export type ReleaseOptions = {
    * report has the number of captures of the first time, and no contents.
    */
   readonly request?: string;
+  /**
+   * Only captures of these collections, by number. The caller may not learn what other collections hold, so the error
+   * does not list captures of URLs.
+   */
+  readonly collections?: ReadonlySet<number> | undefined;
 };
 
 /** The capture that is given back next. Throws where there is none. */
-export async function referenceOf(reader: CaptureReader, key: BlockKey): Promise<Capture> {
-  const chosen = await findReference(reader, key);
+export async function referenceOf(
+  reader: CaptureReader,
+  key: BlockKey,
+  { collections }: ReleaseOptions = {},
+): Promise<Capture> {
+  const chosen = await findReference(reader, key, collections);
   if (chosen) return chosen;
+  if (collections) throw new PinakesError('CONTENT_MISSING', { where: formatContent(key) });
   const captures: Capture[] = [];
   for await (const page of selectCaptures(reader, { block: key })) {
     captures.push(...page.slice(0, LISTED_MAX + 1 - captures.length));
@@ -49,30 +59,37 @@ export async function referenceOf(reader: CaptureReader, key: BlockKey): Promise
 export function releaseContent(
   archive: OpenedArchive,
   key: BlockKey,
-  { request }: ReleaseOptions = {},
+  options: ReleaseOptions = {},
 ): Promise<DeleteReport> {
   return archive.exclusive(async () => {
     await finishSwaps(archive);
     const changed = new Set<number>();
     const deleter = await deleterOf(archive, changed);
+    const { request, collections } = options;
     const isOnce = request !== undefined;
     if (isOnce) await deleter.forgetOldRequests();
     const id = request ?? archive.newId();
     // A request that was carried out before finds its note, and not what is left since.
     const choose = async () => {
-      const chosen = await findReference(archive.catalog, key);
+      const chosen = await findReference(archive.catalog, key, collections);
       return chosen ? [chosen] : [];
     };
     const report = await deleter.delete({ id, choose, isOnce });
     await refreshSegments(archive, changed);
-    if (report.captures === 0) await referenceOf(archive.catalog, key);
+    if (report.captures === 0) await referenceOf(archive.catalog, key, options);
     return { captures: report.captures, contents: report.contents ?? 0 };
   });
 }
 
-async function findReference(reader: Pick<CaptureReader, 'captures'>, key: BlockKey): Promise<Capture | undefined> {
+async function findReference(
+  reader: Pick<CaptureReader, 'captures'>,
+  key: BlockKey,
+  collections: ReadonlySet<number> | undefined,
+): Promise<Capture | undefined> {
   let chosen: Capture | undefined;
-  for await (const page of reader.captures(rangeOfKey(urlKey(addressOfContent(key.digest)))))
-    chosen = chooseReference(key, chosen ? [chosen, ...page] : page);
+  for await (const page of reader.captures(rangeOfKey(urlKey(addressOfContent(key.digest))))) {
+    const own = collections ? page.filter(({ collection }) => collections.has(collection)) : page;
+    chosen = chooseReference(key, chosen ? [chosen, ...own] : own);
+  }
   return chosen;
 }

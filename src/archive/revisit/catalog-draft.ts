@@ -140,9 +140,12 @@ export class CatalogDraft {
     if (isDistinct) this.#distinct.add(key);
   }
 
-  /** Another full record of a block. It becomes the holder if the block is gone when the draft is committed. */
-  addSpare(key: BlockKey, size: number, holder: Place): void {
-    this.#spare.push({ key, size, holder, isSpare: true });
+  /**
+   * Another full record of a block. It becomes the holder if the block is gone when the draft is committed.
+   * `isSurplus`: compaction turns it into a revisit, as it does with the record of a lost race.
+   */
+  addSpare(key: BlockKey, size: number, holder: Place, isSurplus = false): void {
+    this.#spare.push({ key, size, holder, isSpare: !isSurplus });
   }
 
   moveHolder(key: BlockKey, holder: Place): void {

@@ -5,6 +5,7 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { type Digest, digestOf, fileError } from '../../base/index.ts';
+import type { BlockKey } from '../../catalog/index.ts';
 import { type BlockFacts, BlockScanner, type HttpHead, RecordHead, type StreamedBlock } from '../../warc/index.ts';
 import { payloadOfBlock } from '../read/block-payload.ts';
 
@@ -13,6 +14,9 @@ const MEMORY_BYTES_MAX = 4 * 1024 * 1024;
 const WHOLE_BYTES_MAX = 256 * 1024;
 
 export type BlockSource = Uint8Array | AsyncIterable<Uint8Array>;
+
+/** A payload that the archive has, in place of its bytes. */
+export type HeldContent = { readonly held: BlockKey; readonly size: number };
 
 /** The facts about a block that are known before it arrives. */
 export type BlockKind = {
@@ -26,12 +30,21 @@ export type BlockKind = {
 export class Spool {
   readonly length: number;
   readonly facts: BlockFacts;
+  /** Whether the payload is one that the archive has. Then the block is only the HTTP head. */
+  readonly isHeld: boolean;
   readonly #head: RecordHead;
   /** The parts in memory. Undefined when the block is in the file. */
   readonly #parts: readonly Uint8Array[] | undefined;
   readonly #path: string;
 
-  private constructor(head: RecordHead, facts: BlockFacts, parts: readonly Uint8Array[] | undefined, path: string) {
+  private constructor(
+    head: RecordHead,
+    facts: BlockFacts,
+    parts: readonly Uint8Array[] | undefined,
+    path: string,
+    isHeld = false,
+  ) {
+    this.isHeld = isHeld;
     this.length = facts.blockBytes;
     this.facts = facts;
     this.#head = head;
@@ -40,7 +53,8 @@ export class Spool {
   }
 
   /** Reads a block: an HTTP head, if there is one, and a body. A large block is written to `path`. */
-  static async take(kind: BlockKind, start: Uint8Array, body: BlockSource, path: string): Promise<Spool> {
+  static async take(kind: BlockKind, start: Uint8Array, body: BlockSource | HeldContent, path: string): Promise<Spool> {
+    if ('held' in body) return Spool.#ofHeld(kind, Buffer.from(start), body, path);
     if (body instanceof Uint8Array && start.length + body.length <= WHOLE_BYTES_MAX)
       return Spool.#ofWhole(kind, joined(start, body), path);
     let head = blockHead(kind);
@@ -85,6 +99,14 @@ export class Spool {
     const scanner = new BlockScanner(head, { payload: WANTS.payload, http: kind.http });
     if (block.length > 0) scanner.push(block);
     return new Spool(head, scanner.end(), [block], path);
+  }
+
+  static #ofHeld(kind: BlockKind, start: Buffer, { held, size }: HeldContent, path: string): Spool {
+    const head = blockHead(kind, start.length);
+    const scanner = new BlockScanner(head, { payload: WANTS.payload, http: kind.http });
+    if (start.length > 0) scanner.push(start);
+    const payloadDigests = [{ algorithm: 'sha256', bytes: held.digest } as const];
+    return new Spool(head, { ...scanner.end(), payloadDigests, payloadBytes: size }, [start], path, true);
   }
 
   /** The digest of every byte of the block. */

@@ -12,7 +12,7 @@
  * never made ahead.
  */
 import { sep } from 'node:path';
-import { bareMime, type EpochMs, formatW3cDate, PinakesError, toHex } from '../../base/index.ts';
+import { formatW3cDate, PinakesError, toHex } from '../../base/index.ts';
 import type { Block, BlockKey, Capture, Place } from '../../catalog/index.ts';
 import {
   CONTENT_FIELD,
@@ -21,17 +21,16 @@ import {
   type Decision,
   decide,
   type OpenSegment,
+  OutsideCapture,
   OVERFLOW_FIELD,
+  type Refusal,
   recordHash,
   type SegmentKind,
-  type StoreMode,
   type WriteOutcome,
 } from '../../ledger/index.ts';
 import { urlKey } from '../../url/index.ts';
 import {
-  type Field,
   fieldsOf,
-  type HttpHead,
   headBytes,
   isWorthRevisit,
   MemberEncoder,
@@ -44,7 +43,7 @@ import {
   recordStream,
   type UnencodedRecord,
 } from '../../warc/index.ts';
-import { type ContentKey, formatContentKey } from '../content-key.ts';
+import { formatContentKey } from '../content-key.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { blockId, type CatalogDraft } from '../revisit/catalog-draft.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
@@ -52,49 +51,22 @@ import { appendStreamed } from '../segment/streamed-append.ts';
 import { volumeChoice } from '../segment/volume-choice.ts';
 import { CommitWindow, DISK_PACE, OBJECT_PACE } from './commit-window.ts';
 import { revisitDigest } from './referents.ts';
-import { type BlockSource, Spool, sameBytes } from './spool.ts';
+import { Spool, sameBytes } from './spool.ts';
+import {
+  collectionOf,
+  contentTypeOf,
+  givenFields,
+  levelOf,
+  mimeOf,
+  PACKED_LEVEL,
+  recordIdOf,
+  type Stored,
+  type StoreInput,
+  type StoreOptions,
+  TEXT_LEVEL,
+  targetUriOf,
+} from './store-input.ts';
 import { UncommittedBytes } from './uncommitted-bytes.ts';
-
-export type StoreInput =
-  | {
-      readonly kind: 'http';
-      readonly url: string;
-      readonly time: EpochMs;
-      /** Status line and fields with the empty line, as received. */
-      readonly responseHead: Uint8Array;
-      /** The response head, if the caller has parsed it. */
-      readonly http?: HttpHead;
-      /** The body as received, including the transfer coding. Bytes in memory must not change until they are stored. */
-      readonly body: BlockSource;
-      /** The whole request message. */
-      readonly request?: Uint8Array;
-      /**
-       * Further fields of the record: WARC-IP-Address, WARC-Protocol... A function is called after the body was read,
-       * since only then it is known whether the body is truncated.
-       */
-      readonly fields?: readonly Field[] | (() => readonly Field[]);
-      /** The capture whose content is still right, according to a 304 reply to a conditional request. */
-      readonly notModified?: Capture;
-    }
-  | {
-      readonly kind: 'resource';
-      readonly url: string;
-      readonly time: EpochMs;
-      readonly mime: string;
-      readonly body: BlockSource;
-      readonly fields?: readonly Field[];
-    }
-  | { readonly kind: 'bytes'; readonly time: EpochMs; readonly mime?: string; readonly body: BlockSource };
-
-export type StoreOptions = {
-  readonly collection?: string;
-  readonly mode?: StoreMode;
-  readonly volume?: string;
-  /** Whether the store may wait some milliseconds, to be committed together with other stores. */
-  readonly mayWait?: boolean;
-};
-
-export type Stored = { readonly key: ContentKey; readonly capture: Capture; readonly isNew: boolean };
 
 /** The record that holds a content. */
 type Holder = {
@@ -111,6 +83,9 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
+/** A store whose record is in the draft. */
+type Written = { readonly waiting: Waiting; readonly stored: Stored };
+
 /** What was decided about a content, and the revisit that was made for the decision. */
 type Decided = { readonly decision: Decision; readonly revisit: NewRecord | undefined };
 
@@ -118,8 +93,6 @@ type Decided = { readonly decision: Decision; readonly revisit: NewRecord | unde
 type Ahead = { readonly record: NewRecord; readonly member: Uint8Array; readonly request: Uint8Array | undefined };
 
 const GROUP_MAX = 512;
-const TEXT_LEVEL = 6;
-const PACKED_LEVEL = 0;
 /**
  * Limits for encoding ahead: the most bytes of one content, and the most and the fewest bytes of all contents together.
  * Fewer bytes are not worth the transfer to another thread.
@@ -158,8 +131,7 @@ export class StoreQueue {
     const kind = {
       type: input.kind === 'http' ? 'response' : 'resource',
       url: input.kind === 'bytes' ? 'urn:bytes' : input.url,
-      contentType:
-        input.kind === 'http' ? 'application/http; msgtype=response' : (input.mime ?? 'application/octet-stream'),
+      contentType: contentTypeOf(input),
       http: input.kind === 'http' ? input.http : undefined,
     };
     const spool = await Spool.take(kind, start, input.body, path);
@@ -219,17 +191,19 @@ export class StoreQueue {
   /** Commits a group of stores, and makes it again as long as others change the contents that it refers to. */
   async #commitGroup(group: readonly Waiting[]): Promise<void> {
     let left = group;
+    let tried: readonly Written[] = [];
     try {
       await commitUntilTaken(async (refusal) => {
-        // A store has an id of its own, so it is never known.
-        if (refusal?.kind === 'barred') left = refuseBarred(left, refusal.captures);
+        if (refusal) left = leaveOut(left, tried, refusal);
         this.#fresh.clear();
         for (;;) {
-          const { stored, outcome } = await this.#commitBeginning(left);
+          const { written, lacking, outcome } = await this.#commitBeginning(left);
+          tried = written;
           if (outcome.kind !== 'committed') return outcome;
-          const done = left.slice(0, stored.length);
-          left = left.slice(stored.length);
-          for (const [index, waiting] of done.entries()) waiting.resolve(stored[index]!);
+          left = left.slice(written.length + lacking.length);
+          for (const { waiting, stored } of written) waiting.resolve(stored);
+          for (const waiting of lacking)
+            waiting.reject(new PinakesError('CONTENT_MISSING', { where: targetUriOf(waiting) }));
           if (left.length === 0) return outcome;
         }
       });
@@ -243,24 +217,37 @@ export class StoreQueue {
     }
   }
 
-  /** Writes the stores up to the first that refers to an uncommitted record of another segment, and commits them. */
-  async #commitBeginning(group: readonly Waiting[]): Promise<{ stored: Stored[]; outcome: WriteOutcome }> {
+  /**
+   * Writes the stores up to the first that has to be in a later commit, and commits them. `lacking`: stores that only
+   * refer to a content, but whose record needs its bytes.
+   */
+  async #commitBeginning(
+    group: readonly Waiting[],
+  ): Promise<{ written: readonly Written[]; lacking: readonly Waiting[]; outcome: WriteOutcome }> {
     const { segmentWriter } = this.#archive;
     const draft = this.#archive.newDraft();
-    const stored: Stored[] = [];
+    const written: Written[] = [];
+    const lacking: Waiting[] = [];
+    const ids = new Set<string>();
     await draft.load(group.flatMap((waiting) => this.#digestsOf(waiting)));
     const choose = await this.#targets(group);
     const ahead = await this.#encodeAhead(group, draft);
     for (const waiting of group) {
+      const { id } = waiting.options;
+      // A commit does not compare its captures with one another (C5).
+      if (id !== undefined && ids.has(id)) break;
       const kind = choose(waiting);
       const open = segmentWriter.findOpen(kind) ?? (await segmentWriter.openFor(kind));
       if (this.#refersToUncommitted(waiting, draft, open)) break;
-      stored.push(await this.#write(waiting, draft, open, ahead.get(waiting)));
+      const stored = await this.#write(waiting, draft, open, ahead.get(waiting));
+      if (stored) written.push({ waiting, stored });
+      else lacking.push(waiting);
+      if (id !== undefined) ids.add(id);
       if (segmentWriter.isFull(open)) await segmentWriter.flush(open);
     }
     const outcome = await this.#archive.commit(draft);
     this.#fresh.clear();
-    return { stored, outcome };
+    return { written, lacking, outcome };
   }
 
   #fingerprint({ spool }: Waiting): Uint8Array {
@@ -281,7 +268,7 @@ export class StoreQueue {
     const loose: UnencodedRecord[] = [];
     for (const waiting of fresh) {
       const { input } = waiting;
-      const recordId = this.#archive.newId();
+      const recordId = this.#recordIdOf(waiting);
       const block = waiting.spool.bytes!;
       const record = this.#newRecord(waiting, recordId, 0);
       loose.push({ head: openHead(record, block.length), block, level: levelOf(waiting) });
@@ -308,7 +295,8 @@ export class StoreQueue {
     return group.filter((waiting) => {
       const { spool } = waiting;
       const digest = this.#fingerprint(waiting);
-      if (!spool.bytes || spool.length > AHEAD_BYTES_EACH_MAX || draft.blocksOf(digest).length > 0) return false;
+      if (!spool.bytes || spool.isHeld || spool.length > AHEAD_BYTES_EACH_MAX || draft.blocksOf(digest).length > 0)
+        return false;
       const id = toHex(digest);
       if (seen.has(id) || bytes + spool.length > AHEAD_BYTES_MAX) return false;
       seen.add(id);
@@ -349,16 +337,23 @@ export class StoreQueue {
     };
   }
 
-  async #write(waiting: Waiting, draft: CatalogDraft, open: OpenSegment, ahead: Ahead | undefined): Promise<Stored> {
-    const { spool, input } = waiting;
+  /** Undefined when the record needs the bytes of a content that the store only refers to. */
+  async #write(
+    waiting: Waiting,
+    draft: CatalogDraft,
+    open: OpenSegment,
+    ahead: Ahead | undefined,
+  ): Promise<Stored | undefined> {
+    const { spool, input, options } = waiting;
     const { decision, revisit } = await this.#decide(waiting, draft);
     const isRevisit = decision.kind === 'revisit';
+    if (spool.isHeld && !isRevisit) return undefined;
     const key: BlockKey =
       'block' in decision ? decision.block.key : { digest: this.#fingerprint(waiting), overflow: decision.overflow };
     const made = isRevisit || key.overflow > 0 ? undefined : ahead;
     const record =
       made?.record ??
-      (isRevisit ? revisit! : this.#newRecord(waiting, revisit?.recordId ?? this.#archive.newId(), key.overflow));
+      (isRevisit ? revisit! : this.#newRecord(waiting, revisit?.recordId ?? this.#recordIdOf(waiting), key.overflow));
     const place = isRevisit
       ? this.#appendRevisit(open, waiting, record)
       : spool.bytes
@@ -370,10 +365,10 @@ export class StoreQueue {
     const request = made?.request ?? this.#encodeRequest(input, record.recordId);
     if (request) this.#archive.segmentWriter.append(open, request);
     const isNew = !('block' in decision);
-    const { mode = 'regular' } = waiting.options;
+    const { mode = 'regular', id } = options;
     if (isNew) draft.addBlock(key, spool.facts.payloadBytes, place, mode !== 'regular');
     else if (decision.kind === 'lost') draft.moveHolder(key, place);
-    else if (!isRevisit) draft.addSpare(key, spool.facts.payloadBytes, place);
+    else if (!isRevisit) draft.addSpare(key, spool.facts.payloadBytes, place, !isShareable(options));
     if (isNew || decision.kind === 'lost') this.#fresh.set(blockId(key), { referent: referentOf(record) });
     const capture: Capture = {
       urlKey: urlKey(record.targetUri!),
@@ -387,7 +382,8 @@ export class StoreQueue {
       block: key,
       hash: recordHash(record.recordId),
     };
-    draft.putCapture(capture);
+    const collectionName = collectionOf(options);
+    draft.putCapture(capture, id === undefined ? undefined : new OutsideCapture(capture, { collectionName }));
     // The volume where the content is: that of the record that holds it, also when this capture is elsewhere.
     const holder = decision.kind === 'lost' || isNew ? place : decision.block.holder;
     const volume = (await this.#archive.segmentRegistry.find(holder.segment))?.volume ?? open.kind.volume;
@@ -404,7 +400,7 @@ export class StoreQueue {
       size: spool.facts.payloadBytes,
       blocks: draft.blocksOf(this.#fingerprint(waiting)),
       mode: options.mode ?? 'regular',
-      isShareable: true,
+      isShareable: isShareable(options),
       sharedBytesMin: this.#archive.dedupBytesMin,
       unmodified,
     };
@@ -484,7 +480,7 @@ export class StoreQueue {
     profile: RevisitProfile,
   ): NewRecord {
     const { input, spool } = waiting;
-    const recordId = this.#archive.newId();
+    const recordId = this.#recordIdOf(waiting);
     const contentType = contentTypeOf(input);
     // A revisit leaves out the body and says so itself.
     const fields = givenFields(input).filter(({ name }) => name !== 'WARC-Truncated');
@@ -510,6 +506,11 @@ export class StoreQueue {
     const full = this.#newRecord(waiting, revisit.recordId, 0);
     const heads = { own: fieldsOf(full, 0), revisit: fieldsOf(revisit, 0) };
     return isWorthRevisit(waiting.spool.facts.payloadBytes, heads, this.#archive.dedupBytesMin);
+  }
+
+  /** The id of the record of the capture. Asked again, it is the same if the caller named the capture. */
+  #recordIdOf({ options: { id } }: Waiting): string {
+    return id === undefined ? this.#archive.newId() : recordIdOf(id);
   }
 
   #encoderOf(waiting: Waiting): MemberEncoder {
@@ -546,11 +547,26 @@ export class StoreQueue {
   }
 }
 
-/** Refuses the stores whose contents or URLs may not come back, and returns the others. */
-function refuseBarred(group: readonly Waiting[], barred: readonly number[]): readonly Waiting[] {
-  for (const index of barred)
-    group[index]!.reject(new PinakesError('CONTENT_BARRED', { where: targetUriOf(group[index]!) }));
-  return group.filter((_, index) => !barred.includes(index));
+/**
+ * Ends the stores that the commit refused, and returns the others: their contents or URLs are barred, or the archive
+ * has or had the captures (C5). `tried`: the stores of the refused commit, in the order of its captures.
+ */
+function leaveOut(left: readonly Waiting[], tried: readonly Written[], refusal: Refusal): readonly Waiting[] {
+  if (refusal.kind === 'stale') return left;
+  const deleted = refusal.kind === 'known' ? refusal.deleted : [];
+  const ended = new Set<Waiting>();
+  for (const index of [...deleted, ...refusal.captures]) {
+    const { waiting, stored } = tried[index]!;
+    ended.add(waiting);
+    if (refusal.kind === 'barred') waiting.reject(new PinakesError('CONTENT_BARRED', { where: targetUriOf(waiting) }));
+    else waiting.resolve({ ...stored, isNew: false, known: deleted.includes(index) ? 'deleted' : 'held' });
+  }
+  return left.filter((waiting) => !ended.has(waiting));
+}
+
+/** Whether the record may become a revisit, which names the record of another client. */
+function isShareable({ isShareable: shares = true }: StoreOptions): boolean {
+  return shares;
 }
 
 function withDigest(record: NewRecord, spool: Spool): NewRecord {
@@ -560,35 +576,4 @@ function withDigest(record: NewRecord, spool: Spool): NewRecord {
 /** The content that is unmodified according to the server. */
 function unmodifiedOf({ input }: Waiting): BlockKey | undefined {
   return input.kind === 'http' ? input.notModified?.block : undefined;
-}
-
-function collectionOf({ collection = 'default' }: StoreOptions): string {
-  return collection;
-}
-
-function targetUriOf({ input, spool }: Waiting): string {
-  return input.kind === 'bytes' ? `urn:sha256:${toHex(spool.facts.payloadDigests[0]!.bytes)}` : input.url;
-}
-
-function contentTypeOf(input: StoreInput): string {
-  return input.kind === 'http' ? 'application/http; msgtype=response' : (input.mime ?? 'application/octet-stream');
-}
-
-function givenFields(input: StoreInput): Field[] {
-  const given = 'fields' in input ? input.fields : undefined;
-  return [...((typeof given === 'function' ? given() : given) ?? [])];
-}
-
-function mimeOf({ input, spool }: Waiting): string {
-  if (input.kind === 'http') return bareMime(spool.facts.http?.get('content-type') ?? '');
-  return bareMime(input.mime ?? 'application/octet-stream');
-}
-
-const PACKED_MIME =
-  /^(image\/(?!svg|bmp|x-ms-bmp)|video\/|audio\/(?!midi)|font\/woff|application\/(zip|gzip|x-gzip|x-7z|x-rar|x-bzip|x-xz|zstd|vnd\.openxmlformats|epub|java-archive))/;
-
-/** Compressed contents are not compressed again, since that would take time and save nothing. */
-function levelOf(waiting: Waiting): number {
-  const isPacked = (waiting.spool.facts.http?.contentCodings.length ?? 0) > 0 || PACKED_MIME.test(mimeOf(waiting));
-  return isPacked ? PACKED_LEVEL : TEXT_LEVEL;
 }

@@ -3,7 +3,7 @@
  * is loaded when the command runs.
  */
 import { type Command, Option } from 'commander';
-import { archiveAction, archiveCommand, bytesCommand } from '../archive-command.ts';
+import { archiveAction, archiveCommand, bytesCommand, withTokenFile } from '../archive-command.ts';
 import { type CommandContext, choiceOption, commandAction } from '../command.ts';
 
 const PARTS = ['headers', 'payload', 'raw', 'json'];
@@ -44,7 +44,7 @@ export function registerArchive(program: Command, context: CommandContext, setEx
     .option('--name <name>', 'the name of the archive (default: the name of its directory)')
     .action(run(async () => (await import('./init.ts')).archiveInit));
 
-  archiveCommand(program, 'add', 'add WARC, ARC and WACZ files; every content is stored once')
+  withTokenFile(archiveCommand(program, 'add', 'add WARC, ARC and WACZ files; every content is stored once'))
     .argument('<paths...>', 'files, or directories that contain WARC, ARC and WACZ files')
     .option('--collection <name>', 'the collection to add the captures to', 'default')
     .option('--in-place', 'use the files where they are: nothing is copied, and the files must stay unchanged')
@@ -55,7 +55,13 @@ export function registerArchive(program: Command, context: CommandContext, setEx
       ).conflicts('inPlace'),
     )
     .option('--volume <name>', 'the volume to copy to (default: spread over all volumes by free space)')
-    .action(runInArchive('add', async () => (await import('./add.ts')).archiveAdd));
+    .action(
+      runInArchive(
+        'add',
+        async () => (await import('./add.ts')).archiveAdd,
+        async () => (await import('./http-add.ts')).httpAdd,
+      ),
+    );
 
   archiveCommand(
     program,
@@ -70,7 +76,7 @@ export function registerArchive(program: Command, context: CommandContext, setEx
     .addOption(partOption('raw', 'print the record as stored in its segment, still compressed'))
     .action(runInArchive('get', async () => (await import('./get.ts')).archiveGet));
 
-  archiveCommand(program, 'put', 'store the content of a file and print its content key')
+  withTokenFile(archiveCommand(program, 'put', 'store the content of a file and print its content key'))
     .argument('<file>', 'the file; - for standard input')
     .option('--collection <name>', 'the collection to store it in', 'default')
     .option('--mime <type>', 'the media type of the content')
@@ -83,11 +89,23 @@ export function registerArchive(program: Command, context: CommandContext, setEx
       ),
     )
     .option('--volume <name>', 'the volume to write to (default: spread over all volumes by free space)')
-    .action(runInArchive('put', async () => (await import('./put.ts')).archivePut));
+    .action(
+      runInArchive(
+        'put',
+        async () => (await import('./put.ts')).archivePut,
+        async () => (await import('./http-put.ts')).httpPut,
+      ),
+    );
 
-  bytesCommand(program, 'cat', 'print the content that has a key')
+  withTokenFile(bytesCommand(program, 'cat', 'print the content that has a key'))
     .argument('<key>', 'a content key, as `put` and `get --json` print it')
-    .action(runInArchive('cat', async () => (await import('./put.ts')).archiveCat));
+    .action(
+      runInArchive(
+        'cat',
+        async () => (await import('./put.ts')).archiveCat,
+        async () => (await import('./http-put.ts')).httpCat,
+      ),
+    );
 
   addSelection(archiveCommand(program, 'delete', 'delete captures; lists them and asks first'))
     .option('--key <key>', 'give back one reference of this content; with --all, or other conditions, all of it')

@@ -10,6 +10,7 @@ import { badArgument, limitHeapGrowth, limitYoungSpace, readingFile, writingFile
 import {
   isAddressOrNetwork,
   isEverywhere,
+  isLoopback,
   type RunningServer,
   type ServerOptions,
   startServer,
@@ -39,6 +40,8 @@ export type ServeOptions = {
   readonly addRoot?: readonly string[];
   readonly uploadMax?: string;
   readonly proxy?: readonly string[];
+  readonly private?: boolean;
+  readonly insecure?: boolean;
   readonly init?: boolean;
   readonly index?: boolean;
   readonly json?: boolean;
@@ -94,8 +97,10 @@ type Settings = Awaited<ReturnType<typeof settingsOf>>;
 
 /** The settings of the server that come from the options of the command. */
 async function settingsOf(context: CommandContext, options: ServeOptions) {
+  refuseInsecure(options);
   return {
     host: options.host,
+    isPrivate: options.private ?? false,
     ...portsOf(options),
     uiOrigin: originOf(options.uiOrigin, '--ui-origin'),
     replayOrigin: originOf(options.replayOrigin, '--replay-origin'),
@@ -105,6 +110,14 @@ async function settingsOf(context: CommandContext, options: ServeOptions) {
     proxies: options.proxy?.map(proxyOf),
     isIndexing: options.index !== false,
   };
+}
+
+/** The server speaks plain HTTP, so tokens and pages can be read on the way to another machine. */
+function refuseInsecure({ host, insecure = false }: ServeOptions): void {
+  if (insecure || isLoopback(host)) return;
+  const detail =
+    'other machines would use plain HTTP; listen on 127.0.0.1 behind a proxy with TLS, or add --insecure where the network is trusted';
+  throw badArgument(`--host ${host}`, detail);
 }
 
 /** Resolves symbolic links, so that a later change of a link does not open another directory. */
@@ -240,8 +253,8 @@ async function printAddresses(
   await terminal.line(`  to read        ${server.uiUrl}/`);
   await terminal.line(`  to change it   ${server.uiUrl}/#token=${encodeURIComponent(token)}`);
   await terminal.line(`  archived pages are served from ${server.replayUrl}`);
-  const isOpenToAll = !/^(localhost|127\.|::1)/.test(options.host);
-  if (isOpenToAll) terminal.say('Everyone who reaches this machine can read the archive; changing it needs the token.');
+  if (!isLoopback(options.host) && !options.private)
+    terminal.say('Everyone who reaches this machine can read the archive; changing it needs the token.');
   if (isEverywhere(options.host) && options.uiOrigin === undefined) {
     const { port } = new URL(server.uiUrl);
     terminal.say(`Other machines can open http://${ownAddress()}:${port}/, or use the name of this machine.`);

@@ -34,9 +34,32 @@ export function registerServe(program: Command, context: CommandContext, setExit
       'a proxy in front of the server, which may open any number of connections; may be repeated',
       appendValue,
     )
+    .option('--private', 'require a token for reading too')
+    .option('--insecure', 'allow plain HTTP on an address that other machines reach; without it only this machine is')
     .option('--init', 'create an empty archive when there is none')
     .option('--no-index', 'do not update the search index; `pinakes index` does it')
     .action(run(async () => (await import('./run.ts')).serve));
+  registerTokens(program, run);
+}
+
+function registerTokens(program: Command, run: ReturnType<typeof commandAction>): void {
+  const token = program.command('token').description('make, list and revoke named tokens for the server of an archive');
+  archiveCommand(token, 'add', 'make a token and print it; it is shown only once')
+    .argument('<name>', 'who or what the token is for')
+    .requiredOption('--rights <rights>', 'what it may do, with commas between: read, add, crawl, delete, admin')
+    .option('--collections <names>', 'only for these collections, with commas between (default: all)')
+    .option('--expires <time>', 'how long it is valid: 12h, 90d, 8w, 1y (default: until it is revoked)')
+    .option('--quota <size>', 'how much may be stored with it: 500MB, 100GB (default: any amount)')
+    .action(run(async () => (await import('./token.ts')).tokenAdd));
+
+  archiveCommand(token, 'ls', 'list the tokens, with what was stored with each').action(
+    run(async () => (await import('./token.ts')).tokenLs),
+  );
+
+  archiveCommand(token, 'revoke', 'refuse a token from now on')
+    .argument('<name>')
+    .option('--dry-run', 'only check that there is such a token')
+    .action(run(async () => (await import('./token.ts')).tokenRevoke));
 }
 
 /** The commands of the volume server, among those of volumes. They need no archive. */

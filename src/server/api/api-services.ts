@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Archive, ArchiveStats } from '../../archive/index.ts';
 import { whenAborted } from '../../base/index.ts';
+import { StagedContents } from '../contents/staged-contents.ts';
 import { DeleteTickets } from '../delete-ticket.ts';
 import { INDEXING_OFF, Indexing, type IndexingStatus } from '../indexing.ts';
 import { addKind, uploadOf } from '../jobs/add-kind.ts';
@@ -26,6 +27,8 @@ import { mirrorSyncKind, watchMirrors } from '../jobs/mirror-kind.ts';
 import { watchSchedules } from '../jobs/schedule-clock.ts';
 import { UploadStore } from '../jobs/upload-store.ts';
 import type { ServerOptions } from '../server-options.ts';
+import { TokenFile } from '../tokens/token-file.ts';
+import type { TokenStore } from '../tokens/token-store.ts';
 import { CachedFigure } from './cached-figure.ts';
 import type { Calendar } from './calendar.ts';
 import { catalogState } from './catalog-state.ts';
@@ -36,6 +39,7 @@ import { SearchService } from './search-service.ts';
 const JOURNAL_NAME = 'jobs.jsonl';
 const UPLOADS_DIRECTORY = 'uploads';
 const EXPORTS_DIRECTORY = 'exports';
+const STAGED_DIRECTORY = 'staged';
 const CALENDARS_MAX = 32;
 
 export type ApiServicesOptions = Pick<
@@ -61,6 +65,11 @@ export type ApiServices = {
   readonly events: JobEvents;
   readonly uploads: UploadStore;
   readonly exports: ExportStore;
+  /** Contents that clients have sent and no capture refers to yet. */
+  readonly staged: StagedContents;
+  readonly tokens: TokenStore;
+  /** Milliseconds that never go back. */
+  readonly stopwatch: () => number;
   readonly tickets: DeleteTickets;
   readonly commands: CommandService | undefined;
   readonly stats: CachedFigure<ArchiveStats>;
@@ -92,6 +101,12 @@ export async function openApiServices(options: ApiServicesOptions): Promise<ApiS
     (name) => waiting.has(name),
   );
   const isNeeded = (job: Job) => exports.has(job.id) || (isInterrupted(job) && uploads.has(uploadOf(job.input)));
+  const tokens = new TokenFile(archive.directory);
+  const staged = await StagedContents.open({
+    directory: join(archive.directory, STAGED_DIRECTORY),
+    clock,
+    bytesMax: options.uploadBytesMax,
+  });
   const jobs = new JobQueue({ archive, journal, clock, newId, isNeeded }, known);
   await jobs.recover();
   const tickets = new DeleteTickets(archive, token, clock);
@@ -137,6 +152,9 @@ export async function openApiServices(options: ApiServicesOptions): Promise<ApiS
     ),
     uploads,
     exports,
+    staged,
+    tokens,
+    stopwatch: options.stopwatch ?? clock,
     tickets,
     commands: runCommand && new CommandService(runCommand, jobs, kinds, stopping.signal),
     stats: new CachedFigure({ ...figureOptions, compute: (signal) => archive.stats({ signal }) }),
@@ -148,7 +166,7 @@ export async function openApiServices(options: ApiServicesOptions): Promise<ApiS
     stop: async (force) => {
       stopping.abort();
       const forced = new Promise<void>((resolve) => whenAborted(force, resolve));
-      await Promise.all([Promise.race([jobs.stop(), forced]), indexing?.stop(force), search.close()]);
+      await Promise.all([Promise.race([jobs.stop(), forced]), indexing?.stop(force), search.close(), tokens.close()]);
     },
   };
 }

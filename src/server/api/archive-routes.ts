@@ -134,6 +134,7 @@ export function archiveRoutes(services: Services, { version, program, replayOrig
   return [
     route({
       method: 'GET',
+      right: 'open',
       path: '/api/info',
       tag: TAG,
       summary: 'What this server is and can do',
@@ -153,6 +154,7 @@ export function archiveRoutes(services: Services, { version, program, replayOrig
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/stats',
       tag: TAG,
       summary: 'Contents, size and savings of the archive',
@@ -171,6 +173,7 @@ export function archiveRoutes(services: Services, { version, program, replayOrig
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/collections',
       tag: TAG,
       summary: 'The collections, in order of their first captures',
@@ -180,6 +183,7 @@ export function archiveRoutes(services: Services, { version, program, replayOrig
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/collections/:name/growth',
       tag: TAG,
       summary: 'Growth of a collection by month',
@@ -200,6 +204,7 @@ export function archiveRoutes(services: Services, { version, program, replayOrig
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/volumes',
       tag: TAG,
       summary: 'The volumes, which contain the segments',

@@ -66,6 +66,7 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
   return [
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/urls',
       tag: TAG,
       summary: 'URLs in order of their keys',
@@ -86,6 +87,7 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/captures',
       tag: TAG,
       summary: 'Captures of a URL in order of time',
@@ -118,6 +120,7 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/neighbours',
       tag: TAG,
       summary: 'The capture that replay shows for a URL and a time, and its neighbours',
@@ -138,6 +141,7 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/calendar',
       tag: TAG,
       summary: 'Captures of a URL by day',
@@ -151,6 +155,7 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/captures/:id',
       tag: TAG,
       summary: 'One capture with its WARC and HTTP fields',
@@ -161,6 +166,7 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/captures/:id/text',
       tag: TAG,
       summary: 'The visible text of a capture, one line for each block',
@@ -173,6 +179,7 @@ export function captureRoutes(archive: Archive, calendars: RecentAnswers<Calenda
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/captures/:id/source',
       tag: TAG,
       summary: 'The content of a capture, decoded to text',

@@ -1,6 +1,7 @@
 /** Routes for jobs, and for deletions, which are jobs that need a preview first. */
 import { type TSchema, Type } from 'typebox';
 import { parseW3cDate } from '../../base/index.ts';
+import { requireRight } from '../http/guard.ts';
 import { badRequest, HttpProblem, invalidCursor } from '../http/problem.ts';
 import { uploadOf } from '../jobs/add-kind.ts';
 import { isInterrupted, type Job } from '../jobs/job.ts';
@@ -9,6 +10,8 @@ import type { JobQueue } from '../jobs/job-queue.ts';
 import type { UploadStore } from '../jobs/upload-store.ts';
 import { Count, closed, countOf, DeletionInput, limitOf, named, PageCursor } from '../schema.ts';
 import { deletionOf } from '../selection-input.ts';
+import type { Access } from '../tokens/access.ts';
+import type { Right } from '../tokens/right.ts';
 import type { ApiServices } from './api-services.ts';
 import { JobItem, jobItem, publicJobItem } from './job-item.ts';
 import { ANSWERED, type ApiRoute, type Call, route } from './route.ts';
@@ -35,6 +38,9 @@ const PreviewedDelete = named('PreviewedDelete', {
   }),
 });
 
+/** The rights of the job kinds that need less than `admin`. */
+const RIGHT_OF_KIND: Readonly<Record<string, Right>> = { add: 'add', crawl: 'crawl', delete: 'delete' };
+
 const ById = closed({ id: Type.String({ minLength: 1, maxLength: 100 }) });
 const accepted = { status: 202, schema: JobItem, description: 'The job, which waits or runs.' } as const;
 
@@ -58,7 +64,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
     return kind;
   };
   const start = (kind: JobKind, input: unknown) => startJob(jobs, uploads, kind, input);
-  const itemOf = (hasToken: boolean) => (hasToken ? jobItem : publicJobItem);
+  const itemOf = (access: Access) => (access.may('admin') ? jobItem : publicJobItem);
   const jobOf = (id: string): Job => {
     const job = jobs.get(id);
     if (job) return job;
@@ -70,15 +76,16 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       where: id.slice(0, 100),
     });
   };
-  const sendEvents = ({ request, reply, hasToken }: Call<unknown, unknown, unknown>, jobId?: string) => {
+  const sendEvents = ({ request, reply, access }: Call<unknown, unknown, unknown>, jobId?: string) => {
     reply.hijack();
     const lastEventId = singleValue(request.headers['last-event-id']);
-    events.send(reply.raw, { jobId, lastEventId, itemOf: itemOf(hasToken), stopping });
+    events.send(reply.raw, { jobId, lastEventId, itemOf: itemOf(access), stopping });
     return ANSWERED;
   };
   return [
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/jobs',
       tag: TAG,
       summary: 'Jobs, newest first',
@@ -90,15 +97,16 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
         description: 'A page of jobs.',
       },
       tokenShowsMore: true,
-      handle: async ({ query: { after, limit = 50 }, hasToken }) => {
+      handle: async ({ query: { after, limit = 50 }, access }) => {
         const all = jobs.list();
         const rest = after === undefined ? all : jobsAfter(all, after);
         const items = rest.slice(0, limit);
-        return { items: items.map(itemOf(hasToken)), ...(rest.length > limit && { next: cursorAt(items.at(-1)!) }) };
+        return { items: items.map(itemOf(access)), ...(rest.length > limit && { next: cursorAt(items.at(-1)!) }) };
       },
     }),
     route({
       method: 'POST',
+      right: 'some',
       path: '/api/jobs',
       tag: TAG,
       summary: 'Start a job',
@@ -106,9 +114,9 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       bodyInDocument: newJobSchema(kinds),
       reply: accepted,
       problems: [409, 429],
-      needsToken: true,
-      handle: async ({ body }) => {
+      handle: async ({ body, access }) => {
         const job = checkedJob(body.kind, body.input);
+        requireRight(access, RIGHT_OF_KIND[body.kind] ?? 'admin');
         if (body.kind === 'delete') {
           const { token, selection } = body.input as { selection: DeletionInput; token: string };
           refuseEverything(selection);
@@ -119,6 +127,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/jobs/events',
       tag: TAG,
       summary: 'Changes of all jobs, as server-sent events',
@@ -130,6 +139,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/jobs/:id',
       tag: TAG,
       summary: 'One job',
@@ -138,10 +148,11 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       reply: { status: 200, schema: JobItem, description: 'The job.' },
       problems: [404],
       tokenShowsMore: true,
-      handle: async ({ params, hasToken }) => itemOf(hasToken)(jobOf(params.id)),
+      handle: async ({ params, access }) => itemOf(access)(jobOf(params.id)),
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/jobs/:id/events',
       tag: TAG,
       summary: 'Changes of one job, as server-sent events',
@@ -153,6 +164,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
     }),
     route({
       method: 'POST',
+      right: 'admin',
       path: '/api/jobs/:id/cancel',
       tag: TAG,
       summary: 'Ask a job to stop',
@@ -161,7 +173,6 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       params: ById,
       reply: { status: 200, schema: JobItem, description: 'The job as it is now.' },
       problems: [404, 409],
-      needsToken: true,
       handle: async ({ params }) => {
         const { id } = jobOf(params.id);
         await jobs.cancel(id);
@@ -170,6 +181,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
     }),
     route({
       method: 'POST',
+      right: 'delete',
       path: '/api/deletes/preview',
       tag: TAG,
       summary: 'What a deletion would remove',
@@ -180,7 +192,6 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
         description: 'What would be removed.',
       },
       problems: [404],
-      needsToken: true,
       handle: async ({ body: { selection }, signal }) => {
         refuseEverything(selection);
         await using seen = await archive.view();
@@ -190,6 +201,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
     }),
     route({
       method: 'POST',
+      right: 'delete',
       path: '/api/deletes',
       tag: TAG,
       summary: 'Delete what a preview showed',
@@ -198,7 +210,6 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       body: closed({ selection: DeletionInput, token: Type.String({ maxLength: 500 }) }),
       reply: accepted,
       problems: [404, 409, 429],
-      needsToken: true,
       handle: async ({ body: { selection, token }, signal }) => {
         refuseEverything(selection);
         await tickets.check(token, selection, archive, signal);

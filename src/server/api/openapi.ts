@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document, generated from the table of routes that the server registers. */
 import type { TObject, TSchema } from 'typebox';
 import { ErrorReply } from '../schema.ts';
-import type { ApiRoute, ReplyShape } from './route.ts';
+import { type ApiRoute, needsToken, type ReplyShape } from './route.ts';
 
 type Json = Record<string, unknown>;
 
@@ -14,17 +14,19 @@ type NamedSchemas = Record<string, unknown>;
 const DESCRIPTIONS: Readonly<Record<number, string>> = {
   400: 'The request is not valid.',
   401: 'The token is missing or wrong.',
-  403: 'The request comes from a page of another site, or from another machine.',
+  403: 'The token may not do this, or the request comes from a page of another site.',
   404: 'The requested resource does not exist.',
   409: 'The present state does not allow the request.',
   410: 'The requested resource no longer exists.',
   413: 'The body is too large.',
   416: 'The range is beyond the end of the file.',
   422: 'The content is not of the required kind.',
+  412: 'The condition of the request does not hold.',
   429: 'Too many requests of this kind are running.',
   500: 'The server failed.',
   503: 'The server cannot do this now. Try again later.',
-  507: 'The disk is full.',
+  451: 'The content or the URL was taken down.',
+  507: 'The disk is full, or the quota of the token is used up.',
 };
 
 /** Errors that every route may return. */
@@ -45,7 +47,7 @@ export function openApiDocument(routes: readonly ApiRoute[], version: string): J
       title: 'Pinakes',
       version,
       description:
-        'The contents of an archive, its jobs, and its files. Reading needs no token. Writing, and reading the details of jobs, need the token that the server prints when it starts.',
+        'The contents of an archive, its jobs, and its files. Reading needs no token, unless the server was started with --private. Writing, and reading the details of jobs, need the token that the server prints when it starts, or a token of `pinakes token add` with the right that `x-right` names.',
       license: { name: 'AGPL-3.0-or-later', identifier: 'AGPL-3.0-or-later' },
     },
     paths,
@@ -62,11 +64,7 @@ function documentPath(path: string): string {
 }
 
 function operationOf(route: ApiRoute, schemas: NamedSchemas): Json {
-  const problems = new Set([
-    ...SHARED_PROBLEMS,
-    ...(route.problems ?? []),
-    ...(route.needsToken || route.tokenShowsMore ? [401] : []),
-  ]);
+  const problems = new Set([...SHARED_PROBLEMS, ...(route.problems ?? []), ...(route.right === 'open' ? [] : [401])]);
   const responses: Record<string, Json> = { [route.reply.status]: responseOf(route.reply, schemas) };
   for (const status of [...problems].sort((a, b) => a - b)) responses[status] = problemResponse(status);
   const rest = route.path.endsWith('*')
@@ -76,9 +74,10 @@ function operationOf(route: ApiRoute, schemas: NamedSchemas): Json {
   return {
     tags: [route.tag],
     summary: route.summary,
+    'x-right': route.right,
     ...(route.description !== undefined && { description: route.description }),
-    ...(route.needsToken && { security: [{ [TOKEN_SCHEME]: [] }] }),
-    ...(route.tokenShowsMore && { security: [{}, { [TOKEN_SCHEME]: [] }] }),
+    ...(needsToken(route) && { security: [{ [TOKEN_SCHEME]: [] }] }),
+    ...(!needsToken(route) && route.right === 'read' && { security: [{}, { [TOKEN_SCHEME]: [] }] }),
     ...(parameters.length > 0 && { parameters }),
     ...bodyOf(route, schemas),
     responses,

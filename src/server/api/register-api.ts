@@ -1,8 +1,11 @@
 /** Puts the routes of the API on a Fastify application, behind the guard. */
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Guard } from '../http/guard.ts';
 import { HttpProblem, SERVER_STOPPING } from '../http/problem.ts';
+import { Access } from '../tokens/access.ts';
+import { RIGHTS } from '../tokens/right.ts';
 import { ANSWERED, type ApiRoute } from './route.ts';
 import { checkFor } from './validation.ts';
 
@@ -27,8 +30,24 @@ export async function registerApi(
   await app.register(scopeOf(true));
 }
 
+/** What the senders of the requests that are being served may do. */
+const accesses = new WeakMap<IncomingMessage, Access>();
+
+async function accessTo(
+  request: IncomingMessage,
+  right: ApiRoute['right'],
+  isLimited: boolean,
+  guard: Guard,
+): Promise<Access> {
+  if (right === 'open') return Access.anonymous([]);
+  if (right !== 'some') return guard.require(request, right, isLimited);
+  const access = await guard.identify(request);
+  if (access.isAnonymous) return guard.require(request, 'admin');
+  return guard.require(request, RIGHTS.find((one) => access.may(one))!, isLimited);
+}
+
 function addRoute(scope: FastifyInstance, route: ApiRoute, guard: Guard, stopping: AbortSignal): void {
-  const { method, path, params, query, body, needsToken = false, tokenShowsMore = false } = route;
+  const { method, path, params, query, body, right, isLimited = false } = route;
   scope.route({
     method,
     url: path,
@@ -39,12 +58,9 @@ function addRoute(scope: FastifyInstance, route: ApiRoute, guard: Guard, stoppin
     },
     onRequest: async (request) => {
       guard.checkOrigin(request.raw);
-      if (needsToken) await guard.checkToken(request.raw);
+      accesses.set(request.raw, await accessTo(request.raw, right, isLimited, guard));
     },
-    handler: async (request, reply) => {
-      const hasToken = needsToken || (tokenShowsMore && (await guard.hasToken(request.raw)));
-      return answer(route, request, reply, hasToken, stopping);
-    },
+    handler: (request, reply) => answer(route, request, reply, accesses.get(request.raw)!, stopping),
   });
 }
 
@@ -52,7 +68,7 @@ async function answer(
   route: ApiRoute,
   request: FastifyRequest,
   reply: FastifyReply,
-  hasToken: boolean,
+  access: Access,
   stopping: AbortSignal,
 ): Promise<unknown> {
   const controller = new AbortController();
@@ -68,7 +84,7 @@ async function answer(
   reply.header('x-content-type-options', 'nosniff');
   reply.code(route.reply.status);
   try {
-    const value = await route.handle({ params, query, body, hasToken, signal: controller.signal, request, reply });
+    const value = await route.handle({ params, query, body, access, signal: controller.signal, request, reply });
     return value === ANSWERED ? reply : value;
   } catch (error) {
     if (controller.signal.aborted && error instanceof Error && error.name === 'AbortError')

@@ -4,6 +4,7 @@ import type { Archive } from '../../archive/index.ts';
 import { type ApiServices, openApiServices } from './api-services.ts';
 import { archiveRoutes, type ServerFacts } from './archive-routes.ts';
 import { captureRoutes } from './capture-routes.ts';
+import { contentsRoutes } from './contents-routes.ts';
 import { jobRoutes } from './job-routes.ts';
 import { openApiDocument } from './openapi.ts';
 import { type ApiRoute, route } from './route.ts';
@@ -24,8 +25,10 @@ export function apiRoutes(services: ApiServices, facts: ServerFacts, isCommand: 
     ...takedownRoutes(services),
     ...streamRoutes(archive, search, stopping),
     ...transferRoutes(services, isCommand),
+    ...contentsRoutes(services),
     route({
       method: 'GET',
+      right: 'open',
       path: '/api/openapi.json',
       tag: 'archive',
       summary: 'This description',

@@ -4,14 +4,16 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject, TSchema } from 'typebox';
+import type { Access } from '../tokens/access.ts';
+import type { Right } from '../tokens/right.ts';
 
 /** The reply of a successful call: JSON of a schema, or bytes of a media type. */
 export type ReplyShape =
-  | { readonly status: 200 | 202; readonly schema: TSchema; readonly description: string }
+  | { readonly status: 200 | 201 | 202; readonly schema: TSchema; readonly description: string }
   | { readonly status: 200; readonly mime: string; readonly description: string };
 
 type RouteFacts = {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
   /** In the form of Fastify: `/api/captures/:id`. A `*` at the end is the parameter `name`, which may have slashes. */
   readonly path: string;
   readonly tag: string;
@@ -24,10 +26,24 @@ type RouteFacts = {
   readonly reply: ReplyShape;
   /** Statuses of the errors that a call may return, in addition to the statuses of every route. */
   readonly problems?: readonly number[];
-  readonly needsToken?: boolean;
-  /** Every client gets a reply, but clients that send the token get more. */
+  /**
+   * The right that the route needs. `open`: none, even on a private server. `some`: a token is needed, and the handler
+   * decides by what is asked for.
+   */
+  readonly right: Right | 'open' | 'some';
+  /**
+   * Whether the handler limits itself to the collections of a token that is for some only. Other routes refuse such a
+   * token, since they would show more.
+   */
+  readonly isLimited?: boolean;
+  /** Clients get more with a token that has the right `admin`. */
   readonly tokenShowsMore?: boolean;
 };
+
+/** Whether a route is refused without a token, even where everybody may read. */
+export function needsToken({ right }: Pick<ApiRoute, 'right'>): boolean {
+  return right !== 'read' && right !== 'open';
+}
 
 export type ApiRoute = RouteFacts & {
   readonly params?: TObject;
@@ -40,8 +56,7 @@ export type Call<P, Q, B> = {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
-  /** Whether the client sent the token. False on routes that do not check it. */
-  readonly hasToken: boolean;
+  readonly access: Access;
   /** Aborted when the client disconnects before the reply is complete, and when the server stops. */
   readonly signal: AbortSignal;
   readonly request: FastifyRequest;

@@ -116,6 +116,7 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
   return [
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/search',
       tag: TAG,
       summary: 'Pages that match a query',
@@ -147,6 +148,7 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/links',
       tag: TAG,
       summary: 'Links to a page, or from it',
@@ -174,6 +176,7 @@ export function searchRoutes(search: SearchService, indexing: () => IndexingStat
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/appearances',
       tag: TAG,
       summary: 'When words or a phrase were on a page',

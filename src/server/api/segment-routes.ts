@@ -26,6 +26,7 @@ export function segmentRoutes(archive: Archive): ApiRoute[] {
   return [
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/segments',
       tag: TAG,
       summary: 'The WARC files of the archive, in order of creation',
@@ -54,6 +55,7 @@ export function segmentRoutes(archive: Archive): ApiRoute[] {
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/segments/:volume/*',
       tag: TAG,
       summary: 'The bytes of a segment',

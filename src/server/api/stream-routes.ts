@@ -60,6 +60,7 @@ export function streamRoutes(archive: Archive, search: SearchService, stopping: 
   return [
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/stream',
       tag: 'stream',
       summary: 'Records of the archive, each exactly once',

@@ -88,25 +88,26 @@ export function takedownRoutes({ archive, jobs, uploads }: Services): ApiRoute[]
   return [
     route({
       method: 'GET',
+      right: 'admin',
       path: '/api/takedowns',
       tag: TAG,
       summary: 'What is barred, and where its bytes still are',
       reply: { status: 200, schema: Barred, description: 'All contents and URLs that are barred.' },
-      needsToken: true,
       handle: async () => archive.takedowns(),
     }),
     route({
       method: 'POST',
+      right: 'admin',
       path: '/api/takedowns/preview',
       tag: TAG,
       summary: 'What a takedown would bar and delete',
       body: TakedownInput,
       reply: { status: 200, schema: Preview, description: 'What would be barred and deleted.' },
-      needsToken: true,
       handle: async ({ body }) => archive.previewTakedown(body),
     }),
     route({
       method: 'POST',
+      right: 'admin',
       path: '/api/takedowns',
       tag: TAG,
       summary: 'Bar contents and URLs for good, and delete their captures',
@@ -115,7 +116,6 @@ export function takedownRoutes({ archive, jobs, uploads }: Services): ApiRoute[]
       body: closed({ ...TakedownInput.properties, ...TakedownGround.properties, captures: Count }),
       reply: { status: 202, schema: JobItem, description: 'The job, which waits or runs.' },
       problems: [409, 429],
-      needsToken: true,
       handle: async ({ body }) => startJob(jobs, uploads, takedownKind, body),
     }),
     route({
@@ -124,7 +124,7 @@ export function takedownRoutes({ archive, jobs, uploads }: Services): ApiRoute[]
       tag: TAG,
       summary: 'The signed log of takedowns',
       reply: { status: 200, schema: Log, description: 'All takedowns, oldest first.' },
-      needsToken: true,
+      right: 'admin',
       handle: async () => {
         const { takedowns, problems, keys } = await archive.takedownLog.read();
         return { takedowns: takedowns.map(entryOf), problems, keys };
@@ -138,7 +138,7 @@ export function takedownRoutes({ archive, jobs, uploads }: Services): ApiRoute[]
       params: ById,
       reply: { status: 200, schema: Details, description: 'The takedown, with its captures.' },
       problems: [404],
-      needsToken: true,
+      right: 'admin',
       handle: async ({ params }) => {
         const takedown = await archive.takedownLog.find(params.id);
         return { ...entryOf(takedown), listed: takedown.listed, kept: takedown.kept };
@@ -152,7 +152,7 @@ export function takedownRoutes({ archive, jobs, uploads }: Services): ApiRoute[]
       params: ById,
       reply: { status: 200, mime: 'text/html', description: 'One page without scripts.' },
       problems: [404],
-      needsToken: true,
+      right: 'admin',
       handle: async ({ params, reply }) => {
         const page = await archive.takedownLog.receipt(params.id);
         reply.header('content-disposition', `attachment; filename="takedown-${params.id}.html"`);
@@ -168,7 +168,7 @@ export function takedownRoutes({ archive, jobs, uploads }: Services): ApiRoute[]
       body: takedownCheckKind.input,
       reply: { status: 202, schema: JobItem, description: 'The job, which waits or runs.' },
       problems: [429],
-      needsToken: true,
+      right: 'admin',
       handle: async ({ body }) => startJob(jobs, uploads, takedownCheckKind, body),
     }),
   ];

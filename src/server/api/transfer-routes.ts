@@ -23,6 +23,7 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
   return [
     route({
       method: 'POST',
+      right: 'add',
       path: '/api/uploads',
       tag: 'transfers',
       summary: 'Upload a WARC, ARC or WACZ file and add it',
@@ -33,7 +34,6 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
       rawBody: { mime: 'application/octet-stream', description: 'The bytes of the file.' },
       reply: { status: 202, schema: JobItem, description: 'The job that adds the file.' },
       problems: [413, 422, 429, 507],
-      needsToken: true,
       handle: async ({ query, request, signal }) => {
         const length = Number(request.headers['content-length'] ?? Number.NaN);
         const bytes = Number.isSafeInteger(length) ? length : undefined;
@@ -49,13 +49,13 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
     }),
     route({
       method: 'DELETE',
+      right: 'add',
       path: '/api/uploads/:jobId',
       tag: 'transfers',
       summary: 'Remove an uploaded file whose job was interrupted',
       params: closed({ jobId: Type.String({ maxLength: 100 }) }),
       reply: { status: 200, schema: closed({ removed: Type.Boolean() }), description: 'The file was removed.' },
       problems: [404, 409],
-      needsToken: true,
       handle: async ({ params }) => {
         const upload = uploadOf(jobs.get(params.jobId)?.input);
         if (!uploads.has(upload)) throw new HttpProblem(NO_UPLOAD);
@@ -68,6 +68,7 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
     }),
     route({
       method: 'GET',
+      right: 'read',
       path: '/api/exports/:jobId/:file',
       tag: 'transfers',
       summary: 'The file of an export',
@@ -87,13 +88,13 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
     }),
     route({
       method: 'DELETE',
+      right: 'admin',
       path: '/api/exports/:jobId',
       tag: 'transfers',
       summary: 'Remove the file of an export',
       params: closed({ jobId: Type.String({ maxLength: 100 }) }),
       reply: { status: 200, schema: closed({ removed: Type.Boolean() }), description: 'The file was removed.' },
       problems: [404, 409],
-      needsToken: true,
       handle: async ({ params }) => {
         const job = jobs.get(params.jobId);
         if (job && !isOver(job)) throw new HttpProblem(EXPORT_RUNS);
@@ -103,6 +104,7 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
     }),
     route({
       method: 'POST',
+      right: 'admin',
       path: '/api/commands',
       tag: 'transfers',
       summary: 'Run a command of the command line in the server',
@@ -111,7 +113,6 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
       rawBody: { mime: FRAMES_MIME, description: 'Frames: the command, then answers, standard input, interruption.' },
       reply: { status: 200, mime: FRAMES_MIME, description: 'Frames: output, questions, the exit code.' },
       problems: [403, 429],
-      needsToken: true,
       handle: async ({ request, reply }) => {
         if (!commands) throw new HttpProblem(NOT_FOUND);
         if (!isCommand(request.raw)) throw new HttpProblem(NOT_COMMAND_SOCKET);

@@ -74,6 +74,7 @@ export class CdxRoute {
     }
     if (!endpoint) throw new HttpProblem(NOT_FOUND);
     requireReading(request);
+    await this.#guard.require(request, 'read');
     const dialect = parameters.get('dialect');
     if (dialect !== null && !isDialect(dialect))
       throw badRequest('the dialect is unknown', 'Use ia, pywb or outbackcdx.', dialect);
@@ -133,7 +134,7 @@ export class CdxRoute {
     parameters: URLSearchParams,
   ): Promise<void> {
     this.#guard.checkOrigin(request);
-    await this.#guard.checkToken(request);
+    await this.#guard.require(request, 'add');
     if (path.endsWith('/delete')) {
       throw new HttpProblem({
         status: 409,

@@ -1,25 +1,41 @@
 /**
- * Decides who may call the API. The guard refuses requests from pages of other sites, above all from archived pages.
- * Browsers report the origin of a request. Writing needs the token. Some reads return more with the token. The reply to
- * a wrong token is delayed, to make guessing slow.
+ * Decides who may call the server. The guard refuses requests from pages of other sites, above all from archived pages.
+ * Browsers report the origin of a request. Writing needs a token: the server's own, or a named one with the right for
+ * it. Reading needs one only when the server is private. The reply to a wrong token is delayed, to make guessing slow.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Clock } from '../../base/index.ts';
+import { Access } from '../tokens/access.ts';
+import type { Right } from '../tokens/right.ts';
+import { hashOfToken, type TokenStore } from '../tokens/token-store.ts';
 import { HttpProblem } from './problem.ts';
 
 const WRONG_TOKEN_DELAY_MS = 400;
 /** How many refusals may be delayed at one time. Further refusals are sent at once, which reveals nothing either. */
 const WAITING_MAX = 32;
 
+export type GuardOptions = {
+  readonly uiOrigin: string;
+  /** The token of the server, which may do everything. */
+  readonly token: string;
+  readonly tokens: TokenStore;
+  readonly clock: Clock;
+  /** Whether reading needs a token too. */
+  readonly isPrivate?: boolean;
+};
+
 export class Guard {
-  readonly #origin: string;
+  readonly #options: GuardOptions;
   readonly #tokenDigest: Buffer;
+  readonly #anonymous: Access;
   #waiting = 0;
 
-  constructor(uiOrigin: string, token: string) {
-    this.#origin = uiOrigin;
-    this.#tokenDigest = sha256Of(token);
+  constructor(options: GuardOptions) {
+    this.#options = options;
+    this.#tokenDigest = sha256Of(options.token);
+    this.#anonymous = Access.anonymous(options.isPrivate ? [] : ['read']);
   }
 
   /** Refuses requests that a page of another origin made. */
@@ -27,7 +43,7 @@ export class Guard {
     const { origin, host } = request.headers;
     const site = request.headers['sec-fetch-site'];
     // The page may have been opened under another name of this server. The Host field was checked before.
-    const isOwnPage = origin === this.#origin || (host !== undefined && origin === `http://${host}`);
+    const isOwnPage = origin === this.#options.uiOrigin || (host !== undefined && origin === `http://${host}`);
     const isForeign = origin !== undefined && !isOwnPage;
     // A page on another port of this host has the same site, but another origin than the API.
     const isOtherSite = site !== undefined && site !== 'same-origin' && site !== 'none';
@@ -41,29 +57,85 @@ export class Guard {
     });
   }
 
-  /** Whether the request has the token. Throws for a wrong token. */
-  async hasToken(request: IncomingMessage): Promise<boolean> {
-    if (request.headers.authorization === undefined) return false;
-    await this.checkToken(request);
-    return true;
-  }
-
-  async checkToken(request: IncomingMessage): Promise<void> {
+  /**
+   * What the sender of the request may do. Throws for a wrong token. Other schemes of authorization belong to a proxy
+   * in front of the server, and count as no token.
+   */
+  async identify(request: IncomingMessage): Promise<Access> {
     const given = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+    if (given === undefined) return this.#anonymous;
     // Comparing digests, which have equal lengths, reveals nothing about the token, not even its length.
-    if (given !== undefined && timingSafeEqual(sha256Of(given), this.#tokenDigest)) return;
-    if (given !== undefined && this.#waiting < WAITING_MAX) {
+    if (timingSafeEqual(sha256Of(given), this.#tokenDigest)) return Access.operator;
+    const token = await this.#options.tokens.find(hashOfToken(given));
+    if (token && (token.expires ?? Number.POSITIVE_INFINITY) > this.#options.clock()) return Access.of(token);
+    if (token) throw new HttpProblem({ ...REFUSED, code: 'TOKEN_EXPIRED', message: 'the token has expired' });
+    if (this.#waiting < WAITING_MAX) {
       this.#waiting++;
       await wait(WRONG_TOKEN_DELAY_MS).finally(() => this.#waiting--);
     }
-    throw new HttpProblem({
-      status: 401,
-      code: given === undefined ? 'TOKEN_MISSING' : 'TOKEN_WRONG',
-      message: given === undefined ? 'the request needs the token of the server' : 'the token is wrong',
-      advice: 'Send `Authorization: Bearer TOKEN` with the token that the server printed when it started.',
-      fields: { 'www-authenticate': 'Bearer' },
-    });
+    throw new HttpProblem({ ...REFUSED, code: 'TOKEN_WRONG', message: 'the token is wrong' });
   }
+
+  /**
+   * Refuses a request that lacks a right, and one with a token for some collections only, unless the route limits its
+   * answer to them.
+   */
+  async require(request: IncomingMessage, right: Right, isLimited = false): Promise<Access> {
+    const access = await this.identify(request);
+    requireRight(access, right);
+    if (!isLimited && access.collections) throw limitedToken();
+    return access;
+  }
+
+  /** Serves a request for pages, lists or files if its sender may read them. Most need no check, and do not wait. */
+  reading<Route>(
+    request: IncomingMessage,
+    route: Route,
+    serve: () => Promise<void> | void,
+  ): { readonly route: Route; readonly done: Promise<void> | void } {
+    const isUnchecked = request.headers.authorization === undefined && this.#anonymous.may('read');
+    return { route, done: isUnchecked ? serve() : this.require(request, 'read').then(serve) };
+  }
+}
+
+const REFUSED = {
+  status: 401,
+  advice:
+    'Send `Authorization: Bearer TOKEN` with the token that the server printed when it started, or one of `pinakes token add`.',
+  fields: { 'www-authenticate': 'Bearer' },
+} as const;
+
+export function requireRight(access: Access, right: Right): void {
+  if (access.may(right)) return;
+  if (access.isAnonymous)
+    throw new HttpProblem({ ...REFUSED, code: 'TOKEN_MISSING', message: 'the request needs the token of the server' });
+  throw new HttpProblem({
+    status: 403,
+    code: 'RIGHT_MISSING',
+    message: `the token does not have the right ${right}`,
+    advice: `Ask the operator for a token with the right ${right}.`,
+  });
+}
+
+/** Refuses a collection that a token is not for. The reply is the same whether the collection exists or not. */
+export function requireCollection(access: Access, collection: string): void {
+  if (access.mayUse(collection)) return;
+  throw new HttpProblem({
+    status: 403,
+    code: 'COLLECTION_REFUSED',
+    message: 'the token is not for this collection',
+    advice: `The token is for ${access.collections?.join(', ')}.`,
+    where: collection,
+  });
+}
+
+function limitedToken(): HttpProblem {
+  return new HttpProblem({
+    status: 403,
+    code: 'TOKEN_LIMITED',
+    message: 'the token is for some collections only, and this address would show others too',
+    advice: 'Such a token can be used under /api/contents. Use a token without --collections here.',
+  });
 }
 
 function sha256Of(text: string): Buffer {

@@ -39,6 +39,7 @@ export function hasValidHost({ rawHeaders, headers }: IncomingMessage): boolean 
   return match !== null && Number(match[1] ?? 0) <= PORT_MAX;
 }
 
-function isLoopback(host: string): boolean {
+/** Whether only this machine reaches an address. */
+export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

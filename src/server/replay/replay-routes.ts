@@ -19,6 +19,7 @@ import {
   STATIC_ROOT,
 } from '../../replay/index.ts';
 import type { Dispatched, RequestContext } from '../entry-handler.ts';
+import type { Guard } from '../http/guard.ts';
 import {
   badRequest,
   HttpProblem,
@@ -50,17 +51,19 @@ type ShownPath = Extract<ReplayPath, { kind: 'capture' | 'timegate' }>;
 export class ReplayRoutes {
   readonly #replayer: Replayer;
   readonly #origins: ReplayOrigins;
+  readonly #guard: Guard;
   readonly #pageStart: string;
   readonly #assets = replayAssets();
 
-  constructor(replayer: Replayer, origins: ReplayOrigins) {
+  constructor(replayer: Replayer, origins: ReplayOrigins, guard: Guard) {
     this.#replayer = replayer;
+    this.#guard = guard;
     this.#origins = origins;
     this.#pageStart = `${origins.replayOrigin}/web/`;
   }
 
   dispatch(context: RequestContext): Dispatched {
-    return { route: 'replay', done: this.#route(context) };
+    return this.#guard.reading(context.request, 'replay', () => this.#route(context));
   }
 
   async #route(context: RequestContext): Promise<void> {
