@@ -1,6 +1,6 @@
 /**
- * A proxy in front of a server that counts bytes on the wire, and loses what it is told to lose: the answer to a request
- * that the server has carried out, or the rest of a request that is on its way.
+ * A proxy in front of a server that counts bytes on the wire, and loses what it is told to lose: the answer to a
+ * request that the server has carried out, or the rest of a request that is on its way.
  */
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';

@@ -1,9 +1,11 @@
 /** `npm run trial -- NAME`: runs one trial, a long run by hand; without a name lists all trials. */
+import { contentsTrial } from './contents.ts';
 import { tryTakedowns } from './mirror.ts';
 import { tryS3Faults } from './s3-faults.ts';
 import { tryZombies } from './zombie.ts';
 
 const TRIALS: Record<string, (argv: readonly string[]) => Promise<void>> = {
+  contents: contentsTrial,
   mirror: tryTakedowns,
   's3-faults': tryS3Faults,
   zombie: tryZombies,
