@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { type Archive, openArchive } from '../../src/archive/index.ts';
 import { seededRandom, toHex } from '../../src/base/index.ts';
@@ -50,6 +51,59 @@ test('every capture is counted once when answers are lost and requests break off
   const { captures, blocks } = await one.archive.totals();
   assert.deepEqual([captures, blocks], [60, 35]);
   assert.equal((await one.archive.verify()).errors, 0);
+});
+
+type Server = { readonly child: ChildProcess; readonly address: string };
+
+async function serve(cwd: string, port: string): Promise<Server> {
+  const args = ['serve', '--init', '--no-index', '--json', '--port', port, '--replay-port', '0', '--token', TOKEN];
+  const child = spawn(LAUNCHER, args, { cwd, stdio: ['ignore', 'pipe', 'ignore'], detached: true });
+  const [line] = await once(createInterface({ input: child.stdout! }), 'line');
+  return { child, address: (JSON.parse(String(line)) as { uiAddress: string }).uiAddress };
+}
+
+async function kill({ child }: Server): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  // The launcher may run the program as its child. The group is this server alone.
+  process.kill(-child.pid!, 'SIGKILL');
+  await ended;
+}
+
+test('a server that is killed at any time loses nothing acknowledged, and its batches are stored exactly once', async (t) => {
+  const cwd = scratch(t);
+  let server = await serve(cwd, '0');
+  t.after(() => kill(server).catch(() => {}));
+  const { port } = new URL(server.address);
+  const client = new ContentsClient(server.address, { token: TOKEN, waitMs: 20, attemptsMax: 100 });
+  const acknowledged: string[] = [];
+  let isDone = false;
+  const storing = (async () => {
+    for (let batch = 0; batch < 40; batch++) {
+      const captures = Array.from({ length: 5 }, (_, index) => ({
+        content: Buffer.from(contentOf((batch * 3 + index) % 60)),
+        url: `http://a.test/${batch}/${index}`,
+        head: HEAD,
+      }));
+      await client.store(captures, { id: `batch ${batch}`, time: new Date(1e12) });
+      acknowledged.push(...captures.map(({ url }) => url));
+    }
+  })().finally(() => {
+    isDone = true;
+  });
+  for (let killed = 0; killed < 3 && !isDone; killed++) {
+    const before = acknowledged.length;
+    while (acknowledged.length === before && !isDone) await new Promise((resolve) => setTimeout(resolve, 3));
+    await kill(server);
+    server = await serve(cwd, port);
+  }
+  await storing;
+  await kill(server);
+  await inArchive(join(cwd, 'archive'), async (archive) => {
+    assert.equal((await archive.totals()).captures, 200);
+    for (const url of acknowledged) assert.ok(await archive.findCapture(url), url);
+    assert.equal((await archive.verify()).errors, 0);
+  });
 });
 
 async function inArchive<T>(directory: string, work: (archive: Archive) => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 /**
- * Many client processes store the HTML documents of ../shared/sites twice into a served archive. Prints what was stored,
- * and how many bytes each document took on the wire the second time, counted at a proxy.
+ * Many client processes store the HTML documents of ../shared/sites, in all their versions, twice into a served archive.
+ * Prints what was stored, and how many bytes each document took on the wire the second time, counted at a proxy.
  *
  *     npm run trial -- contents [--archive DIRECTORY] [--clients 25]
  *
@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, globSync, mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -137,12 +137,21 @@ async function storeShare({ address, run, files }: Share): Promise<void> {
   assert.equal(stored + known, files.length);
 }
 
-/** The HTML documents of the last state of each bundled site. */
+/** Every version of every HTML document of the bundled sites, as files. */
 function documentsIn(sites: string, directory: string): string[] {
   if (!existsSync(sites)) return [];
-  for (const [index, bundle] of globSync(join(sites, '*.bundle')).entries())
-    spawnSync('git', ['clone', '--quiet', '--branch', 'main', bundle, join(directory, `site-${index}`)], {
-      stdio: 'ignore',
-    });
-  return [...globSync(join(directory, 'site-*/**/*.{html,htm}')), ...globSync(join(sites, '**/*.{html,htm}'))].sort();
+  const git = (...args: string[]) => spawnSync('git', args, { maxBuffer: 256 * 1024 * 1024 }).stdout;
+  const files: string[] = [];
+  for (const [index, bundle] of globSync(join(sites, '*.bundle')).entries()) {
+    const clone = join(directory, `site-${index}`);
+    git('clone', '--quiet', '--mirror', bundle, clone);
+    const lines = git('-C', clone, 'rev-list', '--objects', '--all').toString().split('\n');
+    const blobs = new Set(lines.filter((line) => /\.html?$/.test(line)).map((line) => line.split(' ')[0]!));
+    for (const blob of blobs) {
+      const file = join(directory, `${blob}.html`);
+      writeFileSync(file, git('-C', clone, 'cat-file', 'blob', blob));
+      files.push(file);
+    }
+  }
+  return files.sort();
 }
