@@ -1,6 +1,7 @@
 /**
- * Many client processes store the HTML documents of ../shared/sites, in all their versions, twice into a served archive.
- * Prints what was stored, and how many bytes each document took on the wire the second time, counted at a proxy.
+ * Many client processes store the HTML documents of ../shared/sites, in all their versions, twice into a served
+ * archive. Prints what was stored, and how many bytes each document took on the wire the second time, counted at a
+ * proxy.
  *
  *     npm run trial -- contents [--archive DIRECTORY] [--clients 25]
  *
