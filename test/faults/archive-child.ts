@@ -23,9 +23,14 @@ let next = Number(firstText);
 const say = (line: string) => writeSync(1, `${line}\n`);
 const below = (limit: number) => Math.floor(random() * limit);
 
+/** Captures that are being stored. */
+const storing = new Set<number>();
+
 async function acknowledged<T>(kind: string, numbers: readonly number[], work: () => Promise<T>): Promise<T> {
   say(`begin ${kind} ${numbers.join(' ')}`);
+  if (kind === 'put') for (const number of numbers) storing.add(number);
   const result = await work();
+  for (const number of numbers) storing.delete(number);
   say(`done ${kind} ${numbers.join(' ')}`);
   return result;
 }
@@ -61,8 +66,9 @@ async function remove(archive: Archive): Promise<void> {
   const chosen = captures.filter(() => random() < 0.15).slice(0, 12);
   if (random() < 0.3 && captures.length > 0) {
     const from = captures[below(captures.length)]!.time;
-    // The range ends at the last stored capture: a capture that is being stored at the same time must not be selected.
-    const to = Math.min(from + below(5000), Math.max(...captures.map(({ time }) => time)));
+    // A capture that is being stored at the same time must not be selected, so the range ends before it.
+    const beforeOpen = Math.min(...[...storing].map((number) => trialOf(number).time - 1));
+    const to = Math.min(from + below(5000), beforeOpen, Math.max(...captures.map(({ time }) => time)));
     const numbers = captures.filter(({ time }) => time >= from && time <= to).map(({ url }) => numberOf(url));
     await acknowledged('remove', numbers, () => archive.delete({ from, to }));
     return;

@@ -56,7 +56,8 @@ export async function zombieRounds(
   try {
     for (let round = 0; round < rounds; round++) {
       const kind = await trial.round().catch((cause: unknown) => {
-        throw new Error(`seed ${seed}, round ${round}`, { cause });
+        trial.isKept = true;
+        throw new Error(`seed ${seed}, round ${round}, ${trial.report()}`, { cause });
       });
       report[kind]++;
       report.acknowledged = trial.acknowledged;
@@ -114,6 +115,8 @@ class ZombieTrial {
   #seed: number;
   #machines = 0;
   #aheadMs = 0;
+  /** What the last writers said, for the report of a failure. */
+  #said: string[] = [];
 
   private constructor(bucket: Bucket, seed: number) {
     this.#bucket = bucket;
@@ -134,6 +137,13 @@ class ZombieTrial {
     return trial;
   }
 
+  /** Whether the directories stay, to be looked at. */
+  isKept = false;
+
+  report(): string {
+    return `in ${this.#directory} after\n${this.#said.slice(-400).join('\n')}\n`;
+  }
+
   /** How many captures were acknowledged so far. */
   get acknowledged(): number {
     return this.#model.acknowledged;
@@ -147,7 +157,7 @@ class ZombieTrial {
     if (isKilled) {
       writer.child.kill('SIGKILL');
       await writer.ended();
-      this.#model.takeAll(writer.lines);
+      this.#take('killed', writer.lines);
       await this.#check(await this.#open(writer.lines));
       return 'killed';
     }
@@ -155,7 +165,7 @@ class ZombieTrial {
     const before = writer.lines.length;
     await this.#takeOver();
     // The successor writes, and is ended in an orderly way or goes on while the former writer wakes up.
-    this.#model.takeAll(writer.lines.slice(0, before));
+    this.#take('stopped', writer.lines.slice(0, before));
     const successor = new Writer(this.#directory, this.#seed++, this.#model.next + 1000);
     await successor.opened();
     await delay(this.#random() * AFTER_MS_MAX);
@@ -166,14 +176,19 @@ class ZombieTrial {
     successor.child.kill('SIGKILL');
     await successor.ended();
     // What the former writer acknowledged after it went on came before what its successor did.
-    this.#model.takeAll(writer.lines.slice(before));
-    this.#model.takeAll(successor.lines);
+    this.#take('stopped, later', writer.lines.slice(before));
+    this.#take('successor', successor.lines);
     await this.#check(await this.#open(successor.lines));
     return 'takenOver';
   }
 
   end(): void {
-    rmSync(this.#root, { recursive: true, force: true });
+    if (!this.isKept) rmSync(this.#root, { recursive: true, force: true });
+  }
+
+  #take(who: string, lines: readonly string[]): void {
+    this.#said.push(...lines.map((line) => `${who}: ${line}`));
+    this.#model.takeAll(lines);
   }
 
   async #takeOver(): Promise<void> {
