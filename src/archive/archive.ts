@@ -78,8 +78,7 @@ import { RecordStream, type StreamQuery } from './stream/stream.ts';
 import { type LineExtension, type StreamPiece, streamJson, streamWarc } from './stream/stream-output.ts';
 import { Subscriber, type SubscriberOptions } from './stream/subscriber.ts';
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts';
-import { StoreQueue } from './write/store.ts';
-import type { Stored, StoreInput, StoreOptions } from './write/store-input.ts';
+import { type Stored, type StoreInput, type StoreOptions, StoreQueue } from './write/store.ts';
 
 export type InitOptions = { readonly name?: string; readonly policies?: Partial<Policies> };
 
@@ -137,7 +136,6 @@ export class Archive implements CaptureReader {
   readonly #opened: OpenedArchive;
   readonly #pages: PageIndex;
   readonly #store: StoreQueue;
-  /** Which contents a client may learn of. */
   readonly held: HeldContents;
   /** Runs one piece of work at a time that writes segments anew, moves them or numbers them. */
   readonly #compactions = new Exclusive();

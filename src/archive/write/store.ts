@@ -68,6 +68,8 @@ import {
 } from './store-input.ts';
 import { UncommittedBytes } from './uncommitted-bytes.ts';
 
+export type { Stored, StoreInput, StoreOptions };
+
 /** The record that holds a content. */
 type Holder = {
   readonly referent: Referent;
