@@ -4,11 +4,10 @@
  * a command on a small content starts as fast as it can.
  */
 import { stat } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { type Clock, type EpochMs, Exclusive, type IdSource, PinakesError } from '../base/index.ts';
 import type { Block, BlockKey, Capture, CaptureQuestion, CaptureRange, Segment, Totals } from '../catalog/index.ts';
-import { countersOf, endBegunIncarnation, type LedgerCounts } from '../ledger/index.ts';
+import { countersOf, type LedgerCounts } from '../ledger/index.ts';
 import { formatPageId, type PageId, typedUrl, type UrlKey } from '../url/index.ts';
 import type { BucketTraits } from '../volume/index.ts';
 import type { AddOptions, AddReport } from './add/add-report.ts';
@@ -39,7 +38,7 @@ import type { DeleteOptions, DeletePreview, DeleteReport } from './maintain/dele
 import { type Examination, examineOpened } from './maintain/doctor.ts';
 import { healArchive } from './maintain/heal.ts';
 import type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
-import { endRebuild, type RebuildOptions, rebuildCatalog } from './maintain/rebuild.ts';
+import { beginHealing, endRebuild, type RebuildOptions, rebuildCatalog } from './maintain/rebuild.ts';
 import type { RecompressOptions, RecompressReport } from './maintain/recompress.ts';
 import type { ReleaseOptions } from './maintain/release.ts';
 import { type StayingSegments, stayingSegments } from './maintain/staying-segments.ts';
@@ -115,7 +114,7 @@ export async function openArchive(directory: string, options: ArchiveOptions): P
       opened.segmentRegistry.load(await withOldPlaces(opened.catalog, await opened.catalog.segments()));
       return archive;
     }
-    await endBegunIncarnation(opened.catalog, hostname());
+    await beginHealing(opened);
     await healArchive(opened, { signal: options.signal, onProgress: options.onOpening });
     await resolveLater(opened);
     await placeOldReplacements(opened);
@@ -422,15 +421,15 @@ export class Archive implements CaptureReader {
     return this.#compactions.run(() => addVolume(this.#opened, volume, options));
   }
 
-  /** Takes a bucket from another archive, and makes the catalog again. */
-  async takeVolume(name: string, options: RebuildOptions = {}): Promise<void> {
+  /** Takes a bucket from another archive. False: others have to be taken too before the catalog is made again. */
+  async takeVolume(name: string, options: RebuildOptions = {}): Promise<boolean> {
     this.#opened.assertTaking();
     return this.#compactions.run(() => takeVolume(this.#opened, name, options));
   }
 
   async setVolumeWritable(name: string, writable: boolean): Promise<void> {
     this.#opened.assertTaking();
-    return setVolumeWritable(this.#opened, name, writable);
+    return this.#compactions.run(() => setVolumeWritable(this.#opened, name, writable));
   }
 
   /** Removes an empty volume from the archive. Its directory stays. */

@@ -47,6 +47,11 @@ export class OpenSegment {
     this.attempt = attempt;
   }
 
+  /** How many parts it has, on a volume of immutable objects. */
+  get parts(): number {
+    return (this.segment.parts?.length ?? 0) + this.fresh.length;
+  }
+
   /** Whether it has nothing but its warcinfo record. */
   get isEmpty(): boolean {
     return this.position === this.beginning?.length;

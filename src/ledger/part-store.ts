@@ -9,6 +9,7 @@ import { readSmall } from './appending-store.ts';
 import { type AskAgain, askAgain } from './ask-again.ts';
 import { chainOf, endOf, type FoundPart, parsePartName, partName, partsPrefix } from './part-name.ts';
 import { begunName } from './segment-name.ts';
+import { isMissing } from './segment-reader.ts';
 import type { FoundSegment, SegmentBytes, SegmentRange, SegmentStore } from './segment-store.ts';
 
 export type PartStoreOptions = {
@@ -19,6 +20,8 @@ export type PartStoreOptions = {
    * anything is removed. Without it, leases in the catalog keep others away.
    */
   readonly assertOwned?: (() => Promise<void>) | undefined;
+  /** Throws when it is known already that another process owns the volume. */
+  readonly assertNotLost?: (() => void) | undefined;
 };
 
 export class PartStore implements SegmentStore {
@@ -29,14 +32,16 @@ export class PartStore implements SegmentStore {
   readonly #volume: PartVolume;
   readonly #again: AskAgain;
   readonly #assertOwned: PartStoreOptions['assertOwned'];
+  readonly #assertNotLost: PartStoreOptions['assertNotLost'];
 
-  constructor(volume: PartVolume, { again = {}, ownerNumber, assertOwned }: PartStoreOptions = {}) {
+  constructor(volume: PartVolume, { again = {}, ownerNumber, assertOwned, assertNotLost }: PartStoreOptions = {}) {
     this.volume = volume.name;
     this.isWritable = volume.writable;
     this.ownerNumber = ownerNumber;
     this.#volume = volume;
     this.#again = again;
     this.#assertOwned = assertOwned;
+    this.#assertNotLost = assertNotLost;
   }
 
   async find(name: string): Promise<FoundSegment> {
@@ -69,6 +74,7 @@ export class PartStore implements SegmentStore {
   async begin(): Promise<void> {}
 
   async append(name: string, at: number, bytes: readonly Uint8Array[], attempt: number): Promise<SegmentPart> {
+    this.#assertNotLost?.();
     const part = { name: partName(name, at, attempt), offset: at };
     await askAgain(() => this.#volume.put(part.name, bytes), this.#again);
     return part;
@@ -89,7 +95,14 @@ export class PartStore implements SegmentStore {
   async read(segment: SegmentBytes, ranges: readonly SegmentRange[]): Promise<Uint8Array[]> {
     if (isObject(segment)) return this.#volume.read(ranges.map((range) => ({ name: segment.name, ...range })));
     const pieces = ranges.map((range) => partRanges(segment, range));
-    const read = await this.#volume.read(pieces.flat());
+    let read: Uint8Array[];
+    try {
+      read = await this.#volume.read(pieces.flat());
+    } catch (error) {
+      // The segment was sealed meanwhile, and its parts removed. Its object has the same bytes.
+      if (!isMissing(error)) throw error;
+      return this.#volume.read(ranges.map((range) => ({ name: segment.name, ...withinSegment(segment, range) })));
+    }
     let at = 0;
     return pieces.map(({ length }) => {
       const some = read.slice(at, at + length);
@@ -103,9 +116,19 @@ export class PartStore implements SegmentStore {
       yield* this.#volume.stream(segment.name, from, to);
       return;
     }
-    const length = Math.max(0, Math.min(to, segment.bytes) - from);
-    for (const { name, offset, length: bytes } of partRanges(segment, { offset: from, length }))
-      yield* this.#volume.stream(name, offset, offset + bytes);
+    const range = withinSegment(segment, { offset: from, length: Math.max(0, to - from) });
+    const end = range.offset + range.length;
+    let at = from;
+    try {
+      for (const { name, offset, length } of partRanges(segment, range))
+        for await (const piece of this.#volume.stream(name, offset, offset + length)) {
+          at += piece.length;
+          yield piece;
+        }
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      yield* this.#volume.stream(segment.name, at, end);
+    }
   }
 
   async remove(names: readonly string[]): Promise<void> {
@@ -115,7 +138,9 @@ export class PartStore implements SegmentStore {
   }
 
   async writeObject(name: string, bytes: Uint8Array): Promise<void> {
+    this.#assertNotLost?.();
     await askAgain(() => this.#volume.put(name, [bytes]), this.#again);
+    await this.#assertOwned?.();
   }
 
   async readObject(name: string, bytesMax: number): Promise<Uint8Array | undefined> {
@@ -133,6 +158,11 @@ export class PartStore implements SegmentStore {
 /** Readers of a segment that is being sealed read its parts, since its object need not be there (H1). */
 function isObject({ state, parts }: SegmentBytes): boolean {
   return state === 'sealed' || !parts?.length;
+}
+
+/** The part of a range that lies before the end of the segment. */
+function withinSegment({ bytes }: SegmentBytes, { offset, length }: SegmentRange): SegmentRange {
+  return { offset, length: Math.max(0, Math.min(offset + length, bytes) - offset) };
 }
 
 /** A range of a segment as ranges of its parts. The row's length ends the last part. */

@@ -14,7 +14,7 @@ import { assert, type Clock, PinakesError } from '../base/index.ts';
 import type { Catalog, CommitOutcome, Lease, RootSegment, Segment, SegmentChange } from '../catalog/index.ts';
 import { type AskAgain, askAgain } from './ask-again.ts';
 import { commitCounted, countersOf } from './counters.ts';
-import { freshName } from './segment-name.ts';
+import { type FreshSeal, freshName } from './segment-name.ts';
 import { isMissing } from './segment-reader.ts';
 import type { SegmentStore } from './segment-store.ts';
 
@@ -28,7 +28,7 @@ export type Sealing = {
   readonly clock: Clock;
   readonly graceMs: number;
   /** The incarnation that seals what an earlier one left open, under a name of its own (R3). */
-  readonly freshFor?: number | undefined;
+  readonly freshFor?: FreshSeal | undefined;
   readonly again?: AskAgain | undefined;
 };
 

@@ -5,6 +5,8 @@
  *   <collection>/<stem>-<time>-<serial>-<host>.<suffix>      as its writer began it
  *   <collection>/...-<host>.s<incarnation>.<suffix>          what an earlier incarnation left open, sealed by a later
  *                                                            one (R3); it has the same bytes at the same offsets
+ *   <collection>/...-<host>.s<incarnation>-<owner>.<suffix>  the same under an embedded catalog, whose lives may have
+ *                                                            one incarnation; the number is that of the owner
  * ```
  */
 import { formatTimestamp } from '../base/index.ts';
@@ -32,15 +34,19 @@ function suffixOf(coding: Coding): string {
 }
 
 const SUFFIX = /\.warc(?:\.gz|\.zst)?$/;
-const FRESH = /\.s\d+(?=\.warc(?:\.gz|\.zst)?$)/;
+const FRESH = /\.s(\d+)(?:-\d+)?(?=\.warc(?:\.gz|\.zst)?$)/;
 
 export function isSegmentName(name: string): boolean {
   return SUFFIX.test(name) && !name.startsWith('_pinakes/');
 }
 
+/** The incarnation, or the owner in it, that seals what others left open. */
+export type FreshSeal = { readonly incarnation: number; readonly owner?: number | undefined };
+
 /** The name under which an incarnation seals what an earlier one left open (R3). */
-export function freshName(name: string, incarnation: number): string {
-  return name.replace(FRESH, '').replace(SUFFIX, (suffix) => `.s${incarnation}${suffix}`);
+export function freshName(name: string, { incarnation, owner }: FreshSeal): string {
+  const number = owner === undefined ? `${incarnation}` : `${incarnation}-${owner}`;
+  return name.replace(FRESH, '').replace(SUFFIX, (suffix) => `.s${number}${suffix}`);
 }
 
 /** The name under which the segment was begun. */
@@ -51,7 +57,7 @@ export function begunName(name: string): string {
 /** The incarnation that sealed the segment under this name (R3). Undefined: its writer did. */
 export function incarnationOfName(name: string): number | undefined {
   const match = FRESH.exec(name);
-  return match ? Number(match[0].slice('.s'.length)) : undefined;
+  return match ? Number(match[1]) : undefined;
 }
 
 /** The folder of a segment, which names its collection. */

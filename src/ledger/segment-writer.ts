@@ -24,6 +24,7 @@ import {
   digestOf,
   formatW3cDate,
   type IdSource,
+  mapLimited,
   PinakesError,
   toHex,
 } from '../base/index.ts';
@@ -44,6 +45,10 @@ import { formatOrigin } from './warcinfo-fields.ts';
 export const PENDING_BYTES_MAX = 4 * 1024 * 1024;
 /** The same on a volume of immutable objects, where each writing makes an object. Large parts are joined by copying. */
 const PENDING_PART_BYTES_MAX = 8 * 1024 * 1024;
+/** Parts of different segments that are put at the same time. */
+const PUTS_AT_ONCE = 8;
+/** A segment with more parts is sealed. Every commit writes the list of parts, and sealing reads small ones. */
+const PARTS_MAX = 1000;
 /** More segments than a writer ever begins in one millisecond. */
 const SERIALS_MAX = 100_000;
 
@@ -105,7 +110,8 @@ export class SegmentWriter {
   findOpen(kind: SegmentKind, staysTogether = false): OpenSegment | undefined {
     const open = this.#open.get(kindId(kind));
     if (!open || staysTogether || open.isEmpty) return open;
-    return open.position < this.#options.segmentBytesMax ? open : undefined;
+    const hasRoom = open.position < this.#options.segmentBytesMax && open.parts < PARTS_MAX;
+    return hasRoom ? open : undefined;
   }
 
   /** The open segment of this kind. Begins a new one when `findOpen` finds none. */
@@ -241,6 +247,9 @@ export class SegmentWriter {
   /** Makes everything appended durable, and returns the changes of the rows that follow from it. */
   async makeDurable(segments: readonly OpenSegment[] = this.dirty()): Promise<SegmentChange[]> {
     const byStore = new Map<OpenSegment['store'], string[]>();
+    // On a volume of immutable objects each is a request. They are sent together, those that others refer to first.
+    const first = segments.filter((open) => open.store.hasParts && !open.refersTo?.isDirty);
+    await mapLimited(first, PUTS_AT_ONCE, (open) => this.flush(open));
     for (const open of segments) {
       await this.flush(open);
       byStore.set(open.store, [...(byStore.get(open.store) ?? []), open.segment.name]);

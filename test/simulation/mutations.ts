@@ -246,7 +246,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'same-name': {
     rule: 'R3',
     says: 'what an earlier life left open is sealed under its own name',
-    edits: [{ file: ADOPT, from: 'freshFor: this.#lease.incarnation,', to: '' }],
+    edits: [{ file: ADOPT, from: 'freshFor: this.#lease,', to: '' }],
   },
   'place-of-now': {
     rule: 'R4',

@@ -1,25 +1,35 @@
 /**
- * Removes what is left over in the buckets that this archive owns (H4): parts of segments that are sealed or have no
- * row, segments without a row that were seen for a day, and uploads that were not completed within a day. What a former
- * owner put late is among them. It was acknowledged to no client, and the opening has entered what counts.
+ * Removes what is left over in the buckets that this archive owns: parts of segments that are sealed or have no row,
+ * objects that a former owner put late (found-segment.ts), and uploads that were not completed within a day. None of
+ * them was acknowledged to a client, or the opening has entered what counts. Any other file without a row stays (H4).
  *
  * Called between two changes, so that no writer has begun anything without a row.
  */
-import { hostname } from 'node:os';
 import { PinakesError } from '../../base/index.ts';
-import { collectLeftovers } from '../../ledger/index.ts';
+import { begunName, parsePartName, type SegmentStore } from '../../ledger/index.ts';
 import { S3Volume } from '../../volume/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
+import { newestList, segmentsIn } from './found-segment.ts';
 
 const UPLOAD_LIFE_MS = 24 * 3600 * 1000;
 
 export async function removeLeftovers(archive: OpenedArchive): Promise<void> {
-  const { catalog, clock, newId, segmentRegistry, stores, volumes } = archive;
-  // What cannot be read now has no row, and may count.
+  const { clock, segmentRegistry, stores, volumes } = archive;
+  // What cannot be read now may count.
   if (segmentRegistry.unread.size > 0 || volumes.failures().length > 0) return;
-  const onFinding = archive.report.bind(archive);
-  await collectLeftovers({ catalog, stores, clock, graceMs: 0, onFinding }, `${hostname()}, ${newId()}`);
+  for (const store of stores.writable()) if (store.hasParts) await removeObjects(archive, store);
   for (const volume of volumes.writable()) if (volume instanceof S3Volume) await abortUploads(volume, clock());
+}
+
+async function removeObjects({ catalog }: OpenedArchive, store: SegmentStore): Promise<void> {
+  const parts: string[] = [];
+  for await (const page of store.list('_pinakes/open/')) for (const { name } of page) parts.push(name);
+  // Read after the listing: what was begun meanwhile has a row.
+  const rows = new Map((await catalog.segments()).map((row) => [row.name, row]));
+  const open = new Set([...rows.values()].flatMap(({ name, state }) => (state === 'sealed' ? [] : [begunName(name)])));
+  const { late } = await segmentsIn(store, rows, await newestList(store));
+  const orphans = parts.filter((name) => !open.has(begunName(parsePartName(name)?.segment ?? name)));
+  await store.remove([...orphans, ...late]);
 }
 
 async function abortUploads(volume: S3Volume, now: number): Promise<void> {

@@ -19,7 +19,10 @@ import { besidesDeletion } from './deleter.ts';
 export async function finishDeletions(archive: OpenedArchive): Promise<void> {
   const applied = await archive.catalog.notes(APPLIED_NOTE);
   for (const volume of archive.volumes.available()) {
-    const objects = await listedObjects(archive.stores.get(volume.name)).catch(absent);
+    // Earlier versions had no volumes of immutable objects.
+    const store = archive.stores.get(volume.name);
+    if (store.hasParts) continue;
+    const objects = await listedObjects(store).catch(absent);
     if (!objects) continue;
     const bytesOf = new Map(objects.map(({ name, bytes }) => [name, bytes]));
     for (const segment of await archive.segmentRegistry.all()) {

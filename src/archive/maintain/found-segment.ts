@@ -6,8 +6,10 @@
  * - Parts may belong to a segment that is being sealed under another name (R3). An object that arrives late under the
  *   name with which this segment was begun counts for nothing either.
  * - What arrives late of a segment that was replaced counts for nothing (R1).
- * - What is of an earlier life of the catalog, and neither has a row nor is in the newest list, counts for nothing: a
- *   former owner put it late (R2).
+ *
+ * Anything else that has no row is entered, also what a former owner put late: its captures are known, or were deleted,
+ * so its records are entered as dead, and compaction removes them. A note about a replaced segment counts only if it is
+ * of this life of the catalog or in the newest list (R2).
  */
 import type { Segment } from '../../catalog/index.ts';
 import {
@@ -16,13 +18,11 @@ import {
   endOf,
   type FoundPart,
   type IncarnationList,
-  incarnationOf,
   listedObjects,
   parsePartName,
   parseReplacedName,
   type ReplacedNote,
   readNewestList,
-  readOrigin,
   readReplacedNotes,
   type SegmentBytes,
   type SegmentStore,
@@ -43,6 +43,12 @@ export type Found = {
   readonly content: SegmentBytes;
 };
 
+export type FoundSegments = {
+  readonly found: readonly Found[];
+  /** Objects without a row that count for nothing. */
+  readonly late: readonly string[];
+};
+
 /** The newest list of an incarnation in a bucket. A directory has no former owner that is still writing. */
 export async function newestList(store: SegmentStore): Promise<IncarnationList | undefined> {
   if (!store.hasParts) return undefined;
@@ -55,7 +61,7 @@ export async function segmentsIn(
   store: SegmentStore,
   rows: ReadonlyMap<string, Segment>,
   list: IncarnationList | undefined,
-): Promise<Found[]> {
+): Promise<FoundSegments> {
   const objects = new Map<string, ObjectInfo>();
   const parts = new Map<string, FoundPart[]>();
   const replaced = new Set<string>();
@@ -65,35 +71,39 @@ export async function segmentsIn(
       const part = parsePartName(name);
       const note = parseReplacedName(name);
       if (note) replaced.add(note.old);
-      if (part) parts.set(part.segment, [...(parts.get(part.segment) ?? []), { ...part, name, bytes }]);
-      else if (isSegment(name)) objects.set(name, object);
+      if (part) {
+        const some = parts.get(part.segment) ?? [];
+        if (some.length === 0) parts.set(part.segment, some);
+        some.push({ ...part, name, bytes });
+      } else if (isSegment(name)) objects.set(name, object);
     }
   const fresh = new Map<string, Segment>();
   for (const row of rows.values()) if (begunName(row.name) !== row.name) fresh.set(begunName(row.name), row);
-  const sealedFresh = new Set(
-    [...objects.keys()].flatMap((name) => (begunName(name) === name ? [] : [begunName(name)])),
-  );
+  const sealedFresh = new Set([...objects.keys()].filter((name) => begunName(name) !== name).map(begunName));
+  const isThere = (name: string) => rows.has(name) || objects.has(name);
+  /** Whether a former owner put it late. */
+  const isLate = async (name: string) =>
+    store.hasParts &&
+    !rows.has(name) &&
+    (fresh.has(name) ||
+      sealedFresh.has(name) ||
+      (replaced.has(name) && (await isReplacedBy(store, name, { list, isThere }))));
   const found: Found[] = [];
+  const late: string[] = [];
   for (const object of objects.values()) {
     const { name, bytes, sealed } = object;
-    const isLate = store.hasParts && (fresh.has(name) || sealedFresh.has(name)) && !rows.has(name);
     const content: SegmentBytes = sealed ? sealedBytes(name, bytes) : { name, state: 'open', bytes };
-    if (!isLate) found.push({ store, object, content });
+    if (await isLate(name)) late.push(name);
+    else found.push({ store, object, content });
   }
   for (const [begun, some] of parts) {
     const row = rows.get(begun) ?? fresh.get(begun);
-    if (row?.state === 'sealed' || objects.has(row?.name ?? begun) || sealedFresh.has(begun)) continue;
-    const one = ofParts(store, row?.name ?? begun, some, row);
+    const name = row?.name ?? begun;
+    if (row?.state === 'sealed' || objects.has(name) || (!row && (await isLate(begun)))) continue;
+    const one = ofParts(store, name, some, row);
     if (one.object.bytes > 0 || row) found.push(one);
   }
-  const counted: Found[] = [];
-  const isThere = (name: string) => rows.has(name) || objects.has(name);
-  for (const one of found) {
-    const { name } = one.object;
-    const isLate = replaced.has(name) && store.hasParts && (await isReplacedBy(store, name, { list, isThere }));
-    if (rows.has(name) || (!isLate && (await isOfNow(one, list)))) counted.push(one);
-  }
-  return counted.sort((a, b) => (a.object.name < b.object.name ? -1 : 1));
+  return { found: found.sort((a, b) => (a.object.name < b.object.name ? -1 : 1)), late };
 }
 
 /** Whether the segment was replaced, and its replacement is there. What is found of it was put late (R1). */
@@ -113,12 +123,6 @@ export function isNoteOfNow(
   list: IncarnationList | undefined,
 ): boolean {
   return !list || incarnation >= list.incarnation || list.notes.has(name);
-}
-
-async function isOfNow({ store, object, content }: Found, list: IncarnationList | undefined): Promise<boolean> {
-  if (!list || list.segments.has(object.name)) return true;
-  const incarnation = incarnationOf(object.name, await readOrigin(store, content, object.bytes));
-  return incarnation === undefined || incarnation >= list.incarnation;
 }
 
 function isSegment(name: string): boolean {

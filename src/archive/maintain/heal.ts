@@ -23,6 +23,7 @@ import {
   marksOf,
   namedContent,
   readReplacedNotes,
+  refusalOf,
   type SegmentBytes,
   type SegmentStore,
   segmentRecords,
@@ -53,7 +54,12 @@ export type HealOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
+/** Notes of segments whose parts were found without a row, until they are sealed under a name of this owner. */
+const FRESH_NOTE = 'fresh:';
+
 type HealingOfAll = HealOptions & {
+  /** Whether the segment was found without a row and is not sealed yet. */
+  readonly isFresh: (name: string) => boolean;
   /** Whether the catalog had no captures when healing began. */
   readonly isEmpty: boolean;
 };
@@ -67,6 +73,8 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
   // Rows of replacements that are being written are in the catalog only.
   const names = new Map((await archive.catalog.segments()).map((segment) => [segment.name, segment]));
   const lists = await newestLists(archive);
+  const fresh = await archive.catalog.notes(FRESH_NOTE);
+  const isFresh = (name: string) => FRESH_NOTE + name in fresh;
   const listed = await listSegments(archive, names, lists);
   const unclear = new Set<Found>();
   const written = await findReplacements(archive, listed, names, unclear);
@@ -95,7 +103,8 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
     const onError = () => {
       if (counts && object.bytes > (known?.bytes ?? -1)) archive.segmentRegistry.unread.add(object.name);
     };
-    const work = () => (counts ? healObject(archive, one, known, { ...options, isEmpty }) : settleDouble(archive, one));
+    const work = () =>
+      counts ? healObject(archive, one, known, { ...options, isEmpty, isFresh }) : settleDouble(archive, one);
     const healed = await reportingErrors(archive, whereIs(one), work, onError);
     if (!healed) return;
     names.set(healed.name, healed);
@@ -152,7 +161,7 @@ async function newestLists({ stores }: OpenedArchive): Promise<Lists> {
     lists.set(
       store.volume,
       await newestList(store).catch((error: unknown) => {
-        if (!isMissing(error)) throw error;
+        if (!isAway(error, store)) throw error;
         return undefined;
       }),
     );
@@ -168,12 +177,12 @@ async function listSegments(
   const found: Found[] = [];
   for (const store of archive.stores.available()) {
     try {
-      const segments = await segmentsIn(store, rows, lists.get(store.volume));
+      const { found: segments } = await segmentsIn(store, rows, lists.get(store.volume));
       await reportMissing(archive, store, segments);
       reportDamagedLinks(archive, store);
       found.push(...segments);
     } catch (error) {
-      if (!isMissing(error)) throw error;
+      if (!isAway(error, store)) throw error;
       archive.segmentRegistry.unread.add(store.volume);
       reportError(archive, `volume ${store.volume}`, error);
     }
@@ -198,11 +207,17 @@ function reportDamagedLinks(archive: OpenedArchive, { volume: name }: SegmentSto
  * Segments of the catalog that are missing from an available volume. They are reported together, since there may be
  * very many.
  */
-async function reportMissing(archive: OpenedArchive, { volume }: SegmentStore, found: readonly Found[]): Promise<void> {
+async function reportMissing(
+  archive: OpenedArchive,
+  { volume, hasParts }: SegmentStore,
+  found: readonly Found[],
+): Promise<void> {
   const there = new Set(found.map(({ object }) => object.name));
   const missing = (one: Segment) => one.volume === volume && !there.has(one.name);
   const [first, ...others] = (await archive.segmentRegistry.all()).filter(missing);
   if (!first) return;
+  // The catalog may be older than the bucket. Until it was made again, nothing is removed.
+  if (hasParts) for (const { name } of [first, ...others]) archive.segmentRegistry.unread.add(name);
   const more = others.length === 0 ? '' : `, nor ${others.length === 1 ? 'is' : 'are'} ${others.length} more`;
   const message = `the segment is not in its volume${more}; ${HOW_TO_REPAIR}`;
   archive.report({
@@ -250,8 +265,10 @@ const SEGMENT_ERRORS: ReadonlySet<string> = new Set([
   'VOLUME_TAKEN',
 ]);
 
-function isMissing(error: unknown): error is PinakesError {
-  return error instanceof PinakesError && error.code === 'VOLUME_MISSING';
+/** Whether an error means that a volume is away. A bucket is so while its server fails. */
+export function isAway(error: unknown, { hasParts }: Pick<SegmentStore, 'hasParts'>): error is PinakesError {
+  if (!(error instanceof PinakesError)) return false;
+  return error.code === 'VOLUME_MISSING' || (hasParts && error.retryable);
 }
 
 function reportError(archive: OpenedArchive, file: string, error: PinakesError): void {
@@ -267,7 +284,7 @@ async function healObject(
 ): Promise<Segment | undefined> {
   const { store, object } = found;
   const isAsListed = object.bytes === segment?.bytes && object.sealed === (segment.state === 'sealed');
-  if (segment && isAsListed && segment.state !== 'sealing') {
+  if (segment && isAsListed && segment.state !== 'sealing' && !options.isFresh(object.name)) {
     if (!object.sealed && store.isWritable) await resumeSegment(archive, segment);
     return undefined;
   }
@@ -446,8 +463,11 @@ async function healUnequal(
       detail: `it is shorter than in the catalog; ${HOW_TO_REPAIR}`,
     });
   archive.segmentRegistry.put(segment);
+  const isFresh = store.hasParts && !object.sealed && (!known || options.isFresh(object.name));
   const healing = await healingOf(archive, segment, content, options);
-  const healed = await healSegment({ ...healing, ...(known ? {} : await freshSealing(store)) }, segment);
+  const healed = await healSegment({ ...healing, ...(isFresh && (await freshSealing(archive, store))) }, segment);
+  if (isFresh && healed.kind === 'sealed')
+    refusalOf(await archive.catalog.commit({ removeNotes: [FRESH_NOTE + object.name] }));
   if (healed.kind === 'dropped') {
     archive.segmentRegistry.forget(segment.number);
     return undefined;
@@ -463,21 +483,25 @@ async function healUnequal(
 }
 
 /** A row for a segment that the catalog does not know. */
-async function listFound(archive: OpenedArchive, { store, object: { name }, content }: Found): Promise<Segment> {
+async function listFound(archive: OpenedArchive, { store, object, content }: Found): Promise<Segment> {
+  const { name } = object;
   const folder = name.includes('/') ? name.split('/')[0]! : DEFAULT_COLLECTION;
   const collection = await archive.collections.number(folder);
+  // Noted before the row is there: the next opening after a crash must not take the segment for one of its own.
+  if (store.hasParts && !object.sealed)
+    refusalOf(await archive.catalog.commit({ putNotes: { [FRESH_NOTE + object.name]: 'yes' }, durable: true }));
   return listedSegment(archive, { volume: store.volume, name, collection }, content);
 }
 
 /**
  * How a segment is sealed whose parts were found without a row. The process that wrote them may have been of another
  * life of the catalog, and what it puts late must not change the segment: it is sealed under a name of this owner (R3).
- * The number in the name is not below that of the newest list, so that the segment is of now for the next rebuild, too.
  */
-async function freshSealing(store: SegmentStore): Promise<Pick<HealingOptions, 'isEmbedded' | 'freshFor'>> {
-  if (!store.hasParts) return {};
-  const incarnation = (await newestList(store))?.incarnation ?? 0;
-  return { isEmbedded: false, freshFor: Math.max(store.ownerNumber ?? 0, incarnation) };
+async function freshSealing(
+  { catalog }: OpenedArchive,
+  { ownerNumber: owner }: SegmentStore,
+): Promise<Pick<HealingOptions, 'isEmbedded' | 'freshFor'>> {
+  return { isEmbedded: false, freshFor: { incarnation: await catalog.incarnation(), owner } };
 }
 
 /**

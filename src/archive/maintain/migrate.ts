@@ -104,6 +104,11 @@ function unsealed({ name }: Segment): PinakesError {
   return new PinakesError('OBJECT_MOVED', { where: name, detail });
 }
 
+/** The note of a segment that was moved out of a bucket. */
+function leftNote(volume: string, name: string): string {
+  return `left:${volume}:${name}`;
+}
+
 class Migration {
   readonly #archive: OpenedArchive;
   readonly #from: SegmentStore;
@@ -129,11 +134,14 @@ class Migration {
       if (segment.state !== 'sealed') throw unsealed(segment);
     }
     const { name } = segment;
+    await this.#assertNeverLeft(name);
     const copy = await this.#copy(name);
     await this.#copyTombstones(segment);
     await copy?.seal();
     const to = { state: 'sealed', volume: this.#to.volume } as const;
-    const moved = await changeSegment(this.#archive, segment, to, { putNotes: await tombstones.appliedNotes(name) });
+    const putNotes: Record<string, string> = await tombstones.appliedNotes(name);
+    if (this.#from.hasParts) putNotes[leftNote(this.#from.volume, name)] = 'yes';
+    const moved = await changeSegment(this.#archive, segment, to, { putNotes });
     await this.#removeSource(name);
     return moved;
   }
@@ -175,6 +183,19 @@ class Migration {
       await copy.remove().catch(() => {});
       throw error;
     }
+  }
+
+  /**
+   * A removal from a bucket whose answer was lost may be carried out at any later time. So a segment never goes back to
+   * a bucket under the name that it had there.
+   */
+  async #assertNeverLeft(name: string): Promise<void> {
+    const note = leftNote(this.#to.volume, name);
+    if (!this.#to.hasParts || (await this.#archive.catalog.notes(note))[note] === undefined) return;
+    const detail =
+      `it was in the bucket of ${this.#to.volume} before, and a removal that is still on its way could take it; ` +
+      'leave it where it is';
+    throw new PinakesError('OBJECT_EXISTS', { where: name, detail });
   }
 
   async #copyTombstones(segment: Segment): Promise<void> {

@@ -17,6 +17,7 @@ import {
   type Followers,
   HeldLease,
   LEASE_LIFE_MS,
+  listedObjects,
   type PlacedFacts,
   pendingRelocations,
   pendingRemovals,
@@ -159,7 +160,7 @@ export async function finishSwaps(archive: OpenedArchive): Promise<void> {
   await takeOverOldSwaps(archive);
   const names = await volumesToSettle(archive);
   for (const { name } of volumes.writable()) {
-    if (!names.has(name)) continue;
+    if (!names.has(name) || (await isBehind(archive, name))) continue;
     await withLease(archive, name, async (held) => {
       const swaps = swapsOf(archive, name, held);
       await swaps.finishSwaps();
@@ -169,6 +170,20 @@ export async function finishSwaps(archive: OpenedArchive): Promise<void> {
     });
   }
   if (names.size > 0) segmentRegistry.load(await catalog.segments());
+}
+
+/**
+ * Whether the catalog may be older than a bucket, as after it was restored from a copy: a sealed segment is not there.
+ * What looks like an unfinished replacement may have been swapped in since, so nothing is removed.
+ */
+async function isBehind({ catalog, stores }: OpenedArchive, volume: string): Promise<boolean> {
+  const store = stores.get(volume);
+  if (!store.hasParts) return false;
+  const removed = new Set((await pendingRemovals(catalog)).keys());
+  const there = new Set((await listedObjects(store)).map(({ name }) => name));
+  return (await catalog.segments()).some(
+    (row) => row.volume === volume && row.state === 'sealed' && !there.has(row.name) && !removed.has(row.name),
+  );
 }
 
 /** The volumes in which a swap, a removal or a replacement was not finished. */

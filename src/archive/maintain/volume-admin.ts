@@ -7,6 +7,7 @@ import type { BucketTraits, LinkedVolume } from '../../volume/index.ts';
 import { isVolumeName, type VolumeSetting } from '../connector.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { noteDisplaced } from '../segment/volume-choice.ts';
+import { VolumeOwner } from '../segment/volume-owner.ts';
 import { createVolume } from '../segment/volume-set.ts';
 import { volumeWriter } from '../segment/volume-writer.ts';
 import { healArchive } from './heal.ts';
@@ -131,6 +132,7 @@ async function addBucket(
     const traits = isReadOnly ? undefined : await traitsOf(archive, setting);
     await archive.volumes.put(archive.directory, setting, takesOver);
     await enterVolume(archive, setting, options);
+    await VolumeOwner.endTaking(archive.directory);
     return traits;
   });
 }
@@ -166,14 +168,25 @@ async function enterVolume(archive: OpenedArchive, setting: VolumeSetting, optio
 
 /**
  * Takes a bucket that another archive owned, or that this one owned before it was restored from a copy. The other owner
- * may have written to it, so the catalog is made again.
+ * may have written to it, so the catalog is made again. False: other buckets have to be taken first.
  */
-export async function takeVolume(archive: OpenedArchive, name: string, options: RebuildOptions): Promise<void> {
+export async function takeVolume(archive: OpenedArchive, name: string, options: RebuildOptions): Promise<boolean> {
   const setting = archive.connector.volumes.find((volume) => volume.name === name);
   if (!setting) throw archive.volumes.unknown(name);
   if (setting.kind !== 's3' || !setting.writable) throw refused(name, 'only a writable bucket has an owner');
-  await archive.exclusive(() => archive.volumes.put(archive.directory, setting, true));
+  // A rebuild is refused while a volume is missing. This one may be.
+  for (const { name: other } of archive.connector.volumes) {
+    const failure = other === name ? undefined : archive.volumes.failureOf(other);
+    if (failure && failure.code !== 'VOLUME_TAKEN') throw failure;
+  }
+  const taking = await VolumeOwner.beingTaken(archive.directory);
+  const taken = archive.connector.volumes.filter((one) => one === setting || taking.includes(one.name));
+  for (const one of taken) await archive.exclusive(() => archive.volumes.put(archive.directory, one, true));
+  // Another bucket has to be taken by a command of its own, which makes the catalog again.
+  if (archive.volumes.failures().length > 0) return false;
   await rebuildCatalog(archive, options);
+  await VolumeOwner.endTaking(archive.directory);
+  return true;
 }
 
 /** A file in two volumes would be two segments, and a change of one would break the other. */

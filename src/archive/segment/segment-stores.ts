@@ -33,6 +33,11 @@ export class VolumeStores implements SegmentStores {
 
   #partStoreOf(volume: PartVolume): PartStore {
     const owner = this.#volumes.ownerOf(volume.name);
-    return new PartStore(volume, { ownerNumber: owner?.number, assertOwned: owner && (() => owner.assertOwned()) });
+    if (!owner) return new PartStore(volume);
+    return new PartStore(volume, {
+      ownerNumber: owner.number,
+      assertOwned: () => owner.assertOwned(),
+      assertNotLost: () => owner.assertNotLost(),
+    });
   }
 }

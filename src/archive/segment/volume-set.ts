@@ -70,10 +70,14 @@ export class VolumeSet {
     return set;
   }
 
-  /** A set with one bucket that is open, and that this archive owns from now on. For tests. */
-  static async ofBucket(volume: ConditionalVolume, options: TakeOptions): Promise<VolumeSet> {
+  /** A set with a bucket that is open, and that this archive owns from now on. For tests. */
+  static async ofBucket(
+    volume: ConditionalVolume,
+    options: TakeOptions,
+    others: readonly { setting: VolumeSetting; volume: AnyVolume }[] = [],
+  ): Promise<VolumeSet> {
     const setting: VolumeSetting = { name: volume.name, kind: 's3', path: 's3://test', writable: true };
-    return VolumeSet.of([{ setting, volume, owner: await VolumeOwner.take(volume, options) }]);
+    return VolumeSet.of([...others, { setting, volume, owner: await VolumeOwner.take(volume, options) }]);
   }
 
   get(name: string): AnyVolume {

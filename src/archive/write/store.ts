@@ -66,7 +66,7 @@ import {
   TEXT_LEVEL,
   targetUriOf,
 } from './store-input.ts';
-import { UncommittedBytes } from './uncommitted-bytes.ts';
+import { UncommittedBytes, type UncommittedStore } from './uncommitted-bytes.ts';
 
 export type { Stored, StoreInput, StoreOptions };
 
@@ -126,7 +126,15 @@ export class StoreQueue {
   }
 
   async store(input: StoreInput, options: StoreOptions): Promise<Stored> {
-    await this.#uncommitted.room();
+    const counted = await this.#uncommitted.enter();
+    try {
+      return await this.#store(input, options, counted);
+    } finally {
+      counted.leave();
+    }
+  }
+
+  async #store(input: StoreInput, options: StoreOptions, counted: UncommittedStore): Promise<Stored> {
     if (this.#closed) throw this.#closed;
     const path = `${this.#archive.scratch}${sep}spool-${process.pid}-${this.#spools++}`;
     const start = input.kind === 'http' ? input.responseHead : new Uint8Array(0);
@@ -137,7 +145,7 @@ export class StoreQueue {
       http: input.kind === 'http' ? input.http : undefined,
     };
     const spool = await Spool.take(kind, start, input.body, path);
-    this.#uncommitted.add(spool.heldBytes);
+    counted.holds(spool.heldBytes);
     try {
       // Reading the body may have taken long.
       if (this.#closed) throw this.#closed;
@@ -146,7 +154,6 @@ export class StoreQueue {
       this.#running ??= this.#run();
       return await promise;
     } finally {
-      this.#uncommitted.remove(spool.heldBytes);
       if (!spool.bytes) await spool.discard();
     }
   }

@@ -124,10 +124,11 @@ export async function volumeTake(
       return EXIT_FINE;
     }
   }
-  await archive.takeVolume(name, { signal, onProgress: segmentProgress(terminal, 'volume take') });
+  const isDone = await archive.takeVolume(name, { signal, onProgress: segmentProgress(terminal, 'volume take') });
   terminal.clearStatus();
-  if (options.json) await terminal.json({ name });
-  else await terminal.line(`took the volume ${name}, and made the catalog again`);
+  if (options.json) await terminal.json({ name, isDone });
+  else if (isDone) await terminal.line(`took the volume ${name}, and made the catalog again`);
+  else await terminal.line(`took the volume ${name}; take the other buckets too, which makes the catalog again`);
   return EXIT_FINE;
 }
 

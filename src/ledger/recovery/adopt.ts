@@ -237,7 +237,7 @@ class Adoption {
       ...this.#options,
       lease: this.#lease,
       refusedAre: 'bury',
-      freshFor: this.#lease.incarnation,
+      freshFor: this.#lease,
       keepsUnreferenced: true,
     };
   }
