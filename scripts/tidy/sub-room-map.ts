@@ -57,7 +57,7 @@ export const SUB_ROOM_IMPORTS: Readonly<Record<string, Readonly<Record<string, r
     s3: ['http', 'objects'],
   },
   slim: { manifest: [], plan: ['manifest'], rewrite: ['plan'], run: ['manifest', 'plan', 'rewrite'] },
-  volume: { directory: [], linked: ['directory'], s3: [] },
+  volume: { directory: [], linked: ['directory', 'remote'], remote: ['s3'], s3: [] },
   warc: {
     record: [],
     member: ['record'],

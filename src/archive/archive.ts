@@ -206,13 +206,13 @@ export class Archive implements CaptureReader {
     return storeMetadata(this.#opened, metadata, options);
   }
 
-  /** Adds WARC, ARC and WACZ files: copies new records, or with `inPlace` makes the files read-only segments. */
+  /** Adds WARC, ARC and WACZ files: copies new records, or with `inPlace` makes files or addresses segments. */
   async add(wanted: readonly string[], options: AddOptions & { readonly inPlace?: boolean } = {}): Promise<AddReport> {
     const archive = this.#opened;
     // Checked once here. Otherwise an invalid name would be reported for every file.
     if (options.collection !== undefined) archive.collections.check(options.collection);
     await this.keepRoom();
-    const files = await withoutOwnFiles(archive, wanted);
+    const files = await withoutOwnFiles(archive, wanted, options.remote);
     const report = options.inPlace
       ? await this.#compactions.run(async () => {
           const { addInPlace } = await import('./add/add-in-place.ts');

@@ -10,6 +10,7 @@ export {
   sequenceOf,
 } from '../ledger/index.ts';
 export type { AddOptions, AddProgress, AddReport } from './add/add-report.ts';
+export { type RemoteInput, type RemoteInputOptions, type RemoteInputs, remoteInputs } from './add/remote-input.ts';
 export { type Archive, createArchive, type InitOptions, openArchive } from './archive.ts';
 export type { RebalanceMove, RebalanceOptions, RebalanceReport } from './balance/rebalance-report.ts';
 export type { RecordRestoreOptions, RecordRestoreReport } from './balance/restore.ts';

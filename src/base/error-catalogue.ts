@@ -166,6 +166,11 @@ export const ERROR_CATALOGUE = {
     'this is a pipe or a device where a file is needed',
     'Name a file; save the output of a pipe to a file first.',
   ),
+  FILE_UNREACHABLE: entry(
+    'the server of the file does not answer as it should',
+    'Check the address and the connection, and run it again. Other files can be read meanwhile.',
+    true,
+  ),
   FILE_UNREADABLE: entry('the file may not be read', 'Check its permissions, or run as a user with read access.'),
   FILE_UNWRITABLE: entry(
     'the file may not be written',
@@ -215,7 +220,7 @@ export const ERROR_CATALOGUE = {
   MIRROR_UNKNOWN: entry('the archive has no mirror of this name', '`pinakes mirror ls` lists the mirrors.'),
   NOT_LINKABLE: entry(
     'the file cannot be used where it lies',
-    'Add it without --in-place: its records are then copied into the archive.',
+    'Add it, or a copy of it on this machine, without --in-place: its records are then copied into the archive.',
   ),
   NOT_WACZ: entry(
     'this is not a WACZ file that can be read',

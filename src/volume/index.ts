@@ -6,6 +6,14 @@ export * from './memory-part-volume.ts';
 export * from './memory-volume.ts';
 export { isObjectName } from './object-name.ts';
 export * from './part-volume.ts';
+export { type InspectedFile, RemoteFiles } from './remote/remote-files.ts';
+export {
+  isRemoteUrl,
+  parseRemotePlace,
+  parseS3Key,
+  type RemoteOptions,
+  type RemotePlace,
+} from './remote/remote-place.ts';
 export type { RequestCounts } from './s3/request-counts.ts';
 export type { S3Credentials } from './s3/s3-connection.ts';
 export type { BucketTraits, ConditionWorth } from './s3/s3-probe.ts';

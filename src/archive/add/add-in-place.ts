@@ -7,6 +7,8 @@
  * share a compressed member do not have places of their own and cannot be read in place. A file with such records is
  * refused.
  *
+ * A file on another server is copied into the scratch folder while its records are entered (remote-input.ts).
+ *
  * Captures can be deleted between two steps. Compaction, migration and rebuilding, which number or move segments, wait
  * until all files are entered.
  */
@@ -23,8 +25,10 @@ import {
   type RecordFacts,
   ScanFacts,
 } from '../../ledger/index.ts';
-import type { LinkedVolume } from '../../volume/index.ts';
+import { type InspectedFile, isRemoteUrl, type LinkedVolume, type RemotePlace } from '../../volume/index.ts';
 import {
+  type Coding,
+  codingOf,
   notArchiveFile,
   readFileStart,
   readRecords,
@@ -38,10 +42,12 @@ import type { CatalogDraft } from '../revisit/catalog-draft.ts';
 import { deletedOffsets } from '../segment/deleted-records.ts';
 import { changeSegment, newSegment, unlistSegment } from '../segment/listed-segment.ts';
 import { OddCounter } from '../segment/odd-records.ts';
+import { placeOf } from '../segment/remote-place.ts';
 import { Registrar } from '../write/registrar.ts';
-import { workersFor } from './add-input.ts';
+import { renamed, workersFor } from './add-input.ts';
 import { type AddOptions, type AddReport, emptyReport } from './add-report.ts';
 import { isPackage } from './package-spool.ts';
+import { copyRemote, type RemoteCopy } from './remote-input.ts';
 
 /** The catalog's note for a file with errors, and its value when the disk could not read all of the file. */
 const DAMAGED_NOTE = 'linked-damaged:';
@@ -49,33 +55,97 @@ const HAS_GAP = 'gap';
 const STEP_RECORDS = 2000;
 const STEM_LENGTH_MAX = 120;
 
+/** A file to be linked. */
+type Linkable = {
+  /** Where its bytes are while they are entered. */
+  readonly path: string;
+  objectName(): Promise<string>;
+  link(name: string): Promise<void>;
+};
+
 export async function addInPlace(
   archive: OpenedArchive,
   volume: LinkedVolume,
   files: readonly string[],
   options: AddOptions,
 ): Promise<AddReport> {
+  const report = emptyReport();
+  const distinct = [...new Set(files)];
+  const local = distinct
+    .filter((file) => !isRemoteUrl(file))
+    .map((path) => ({
+      path,
+      objectName: () => objectName(path),
+      link: (name: string) => volume.link(path, name),
+    }));
   try {
-    return await enterFiles(archive, volume, files, options);
+    await enterFiles(archive, volume, local, report, options);
+    for (const url of distinct.filter(isRemoteUrl)) await enterRemote(archive, volume, url, report, options);
+    return report;
   } finally {
     archive.segmentRegistry.entering.clear();
   }
 }
 
+async function enterRemote(
+  archive: OpenedArchive,
+  volume: LinkedVolume,
+  url: string,
+  report: AddReport,
+  options: AddOptions,
+): Promise<void> {
+  const { signal } = options;
+  const onProgress = (bytes: number) => options.onProgress?.({ file: url, bytes, captures: report.captures });
+  let file: InspectedFile;
+  let name: string;
+  let made: RemoteCopy;
+  try {
+    const found = await volume.remote.inspect(placeOf(archive, url, options.remote ?? {}), { signal });
+    file = found.file;
+    name = remoteObjectName(file, found.start);
+    const known = await archive.segmentRegistry.byName(segmentName(options, name));
+    if (known && (await damageNoted(archive, known)) === undefined) {
+      await volume.read([{ name: known.name, offset: 0, length: 0 }]);
+      report.files++;
+      report.filesKnown++;
+      return;
+    }
+    made = await copyRemote(archive, volume.remote, file, { signal, onBytes: onProgress });
+  } catch (error) {
+    if (!(error instanceof PinakesError) || error.code === 'DISK_FULL') throw error;
+    report.failures.push(error);
+    return;
+  }
+  await using copy = made;
+  const input: Linkable = {
+    path: copy.path,
+    objectName: async () => name,
+    link: (linked) => volume.linkRemote(file, copy.path, linked),
+  };
+  const failuresBefore = report.failures.length;
+  await enterFiles(archive, volume, [input], report, {
+    ...options,
+    onFinding: (finding) => options.onFinding?.({ ...finding, file: url }),
+    onProgress: () => onProgress(file.bytes),
+  });
+  report.failures.push(...report.failures.splice(failuresBefore).map((error) => renamed(error, copy.path, url)));
+}
+
 async function enterFiles(
   archive: OpenedArchive,
   volume: LinkedVolume,
-  files: readonly string[],
+  inputs: readonly Linkable[],
+  report: AddReport,
   options: AddOptions,
-): Promise<AddReport> {
-  const report = emptyReport();
+): Promise<void> {
   const entries = new Map<string, LinkedEntry>();
   /** Known files with errors in them. They are read only to report the errors again, as an add by copying does. */
   const reportedAgain: string[] = [];
-  for (const file of new Set(files)) {
+  for (const input of inputs) {
+    const file = input.path;
     options.signal?.throwIfAborted();
     try {
-      const linked = await linkFile(archive, volume, file, options);
+      const linked = await linkFile(archive, volume, input, options);
       report.files++;
       const damage = linked.isNew ? undefined : await damageNoted(archive, linked.segment);
       // A missing volume may have tombstones of the file's captures, so the file is not entered again.
@@ -110,7 +180,6 @@ async function enterFiles(
       await entries.get(item.file)?.giveUp();
     }
   }
-  return report;
 }
 
 async function damageNoted({ catalog }: OpenedArchive, { name }: Segment): Promise<string | undefined> {
@@ -121,12 +190,11 @@ async function damageNoted({ catalog }: OpenedArchive, { name }: Segment): Promi
 async function linkFile(
   archive: OpenedArchive,
   volume: LinkedVolume,
-  file: string,
+  input: Linkable,
   options: AddOptions,
 ): Promise<{ readonly segment: Segment; readonly isNew: boolean }> {
-  const collectionName = options.collection ?? 'default';
-  const collection = await archive.collections.number(collectionName);
-  const name = `${collectionName}/${await objectName(file)}`;
+  const collection = await archive.collections.number(collectionOf(options));
+  const name = segmentName(options, await input.objectName());
   const known = await archive.segmentRegistry.byName(name);
   if (known) {
     // A read compares the file with the one that was linked. With a length of 0, it needs no byte, since the first one
@@ -134,16 +202,24 @@ async function linkFile(
     await volume.read([{ name, offset: 0, length: 0 }]);
     return { segment: known, isNew: false };
   }
-  await assertLinkable(file);
+  await assertLinkable(input.path);
   const segment = await newSegment(archive, { volume: volume.name, name, collection });
   try {
-    await volume.link(file, name);
+    await input.link(name);
   } catch (error) {
     await unlistSegment(archive, segment).catch(() => {});
     throw error;
   }
   archive.segmentRegistry.entering.add(name);
   return { segment, isNew: true };
+}
+
+function collectionOf({ collection = 'default' }: AddOptions): string {
+  return collection;
+}
+
+function segmentName(options: AddOptions, object: string): string {
+  return `${collectionOf(options)}/${object}`;
 }
 
 /** One file while it is being entered. */
@@ -273,7 +349,16 @@ class LinkedEntry {
 /** A name that belongs to one path only and shows how the file is compressed. */
 async function objectName(file: string): Promise<string> {
   const path = resolve(file);
-  const { coding } = readFileStart(path);
+  return nameFor(path, path, readFileStart(path).coding);
+}
+
+/** A name that belongs to one file on one server only. */
+function remoteObjectName({ url, endpoint }: RemotePlace, start: Uint8Array): string {
+  const path = /^s3:/.test(url) ? url : new URL(url).pathname;
+  return nameFor(endpoint === undefined ? url : `${endpoint} ${url}`, path, codingOf(start));
+}
+
+function nameFor(place: string, path: string, coding: Coding): string {
   const format = /\.arc(\.|$)/i.test(path) ? 'arc' : 'warc';
   const suffix = `.${format}${coding === 'gzip' ? '.gz' : coding === 'zstd' ? '.zst' : ''}`;
   const stem = basename(path)
@@ -281,7 +366,7 @@ async function objectName(file: string): Promise<string> {
     .replace(/[^A-Za-z0-9._-]/g, '-')
     .replace(/^[.]+/, '')
     .slice(0, STEM_LENGTH_MAX);
-  const print = createHash('sha256').update(path).digest('hex').slice(0, 12);
+  const print = createHash('sha256').update(place).digest('hex').slice(0, 12);
   return `${stem || 'file'}-${print}${suffix}`;
 }
 

@@ -73,7 +73,7 @@ async function addPackage(archive: OpenedArchive, path: string, options: AddOpti
 }
 
 /** Names the file in the package in an error, instead of its place in the spool. */
-function renamed(error: PinakesError, spooled: string, name: string): PinakesError {
+export function renamed(error: PinakesError, spooled: string, name: string): PinakesError {
   if (!isOfInput(error, spooled)) return error;
   const where = name + error.where!.slice(spooled.length);
   return new PinakesError(error.code, { where, ...(error.detail && { detail: error.detail }), cause: error });

@@ -1,10 +1,13 @@
 /** The options of an add, its progress, and its report. */
 import type { Finding, PinakesError } from '../../base/index.ts';
+import type { RemoteOptions } from '../../volume/index.ts';
 
 export type AddOptions = {
   readonly collection?: string;
   readonly volume?: string;
   readonly workers?: number;
+  /** Of files on other servers that are added in place. */
+  readonly remote?: RemoteOptions;
   /**
    * Reads files again that were added before, and takes in captures that were deleted, as captures with other ids. A
    * file that is used in place cannot be changed, so its deleted captures stay out.

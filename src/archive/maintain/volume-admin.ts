@@ -3,9 +3,10 @@ import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileError, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
-import type { BucketTraits, LinkedVolume } from '../../volume/index.ts';
+import { type BucketTraits, isRemoteUrl, type LinkedVolume, type RemoteOptions } from '../../volume/index.ts';
 import { isVolumeName, type VolumeSetting } from '../connector.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
+import { isOwnObject, placeOf } from '../segment/remote-place.ts';
 import { noteDisplaced } from '../segment/volume-choice.ts';
 import { VolumeOwner } from '../segment/volume-owner.ts';
 import { createVolume } from '../segment/volume-set.ts';
@@ -202,10 +203,18 @@ async function refuseNested(archive: OpenedArchive, name: string, path: string):
  * The files to add, without segments of the archive. An added directory may contain the archive itself. Adding its
  * segments would bring back deleted captures, and would copy captures from one collection to another.
  */
-export async function withoutOwnFiles(archive: OpenedArchive, files: readonly string[]): Promise<string[]> {
+export async function withoutOwnFiles(
+  archive: OpenedArchive,
+  files: readonly string[],
+  remote: RemoteOptions = {},
+): Promise<string[]> {
   const directories = await directoriesOf(archive);
   const foreign: string[] = [];
   for (const file of files) {
+    if (isRemoteUrl(file)) {
+      if (!isOwnObject(archive, placeOf(archive, file, remote))) foreign.push(file);
+      continue;
+    }
     const place = await realPlace(resolve(file));
     if (!directories.some(([, directory]) => isWithin(place, directory))) foreign.push(file);
   }

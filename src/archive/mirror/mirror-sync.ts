@@ -305,7 +305,16 @@ class Sync {
 }
 
 /** Errors of bytes that are not where the row says. */
-const GONE: ReadonlySet<string> = new Set(['OBJECT_MISSING', 'OBJECT_MOVED', 'OBJECT_CHANGED', 'VOLUME_MISSING']);
+const GONE: ReadonlySet<string> = new Set([
+  'FILE_MISSING',
+  'FILE_UNREACHABLE',
+  'FILE_UNREADABLE',
+  'NOT_LINKABLE',
+  'OBJECT_CHANGED',
+  'OBJECT_MISSING',
+  'OBJECT_MOVED',
+  'VOLUME_MISSING',
+]);
 
 /** The bytes are not where the archive has them. */
 class SourceGone extends Error {}

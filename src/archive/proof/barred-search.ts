@@ -8,7 +8,7 @@
 import { resolve } from 'node:path';
 import { formatW3cDate, PinakesError } from '../../base/index.ts';
 import type { Bar } from '../../catalog/index.ts';
-import { DirectoryVolume } from '../../volume/index.ts';
+import { DirectoryVolume, isRemoteUrl } from '../../volume/index.ts';
 import { type ReadingRecord, readRecords, warcInputs } from '../../warc/index.ts';
 import { CATALOG_DIRECTORY } from '../maintain/catalog-soundness.ts';
 import type { MirrorSetting } from '../mirror/mirror-setting.ts';
@@ -210,7 +210,8 @@ async function* recordsOf(file: SearchedFile, { onUnreadable, signal }: Reading)
   for await (const input of warcInputs(file.path, () => {})) yield* input.read({ onUnreadable, signal });
 }
 
-/** The file was removed since its folder was listed. */
+/** The file was removed since its folder was listed. A server that does not give a file may have it all the same. */
 function isGone(error: unknown): boolean {
+  if (error instanceof PinakesError && isRemoteUrl(error.where ?? '')) return false;
   return error instanceof PinakesError && (error.code === 'FILE_MISSING' || error.code === 'OBJECT_MISSING');
 }

@@ -2,8 +2,9 @@
  * `pinakes add`: adds WARC, ARC and WACZ files. Copies new contents, or with `--in-place` uses the files where they
  * are.
  */
-import type { AddReport, Archive } from '../../archive/index.ts';
-import { limitHeapGrowth, limitYoungSpace } from '../../base/index.ts';
+import { type AddReport, type Archive, remoteInputs } from '../../archive/index.ts';
+import { badArgument, limitHeapGrowth, limitYoungSpace, type PinakesError } from '../../base/index.ts';
+import { isRemoteUrl, type RemoteOptions } from '../../volume/index.ts';
 import { inputFiles } from '../../warc/index.ts';
 import { type ArchiveCommandOptions, segmentBytes } from '../archive-command.ts';
 import { type CommandContext, resolveTypedPath } from '../command.ts';
@@ -17,6 +18,9 @@ export type AddCommandOptions = ArchiveCommandOptions & {
   readonly inPlace?: boolean;
   readonly again?: boolean;
   readonly volume?: string;
+  readonly endpoint?: string;
+  readonly region?: string;
+  readonly insecure?: boolean;
 };
 
 /** How many failures the report of a job lists. */
@@ -31,10 +35,7 @@ export async function archiveAdd(
   const { terminal, signal } = context;
   limitHeapGrowth();
   limitYoungSpace();
-  const { files, failures, bytes } = await inputFiles(
-    paths.map((path) => resolveTypedPath(context, path)),
-    { signal },
-  );
+  const { files, failures, bytes } = await inputsAt(context, archive, paths, options);
   const progress = new Progress(terminal, 'add', bytes);
   const findings = new FindingTally(terminal);
   const before = await segmentBytes(archive);
@@ -49,6 +50,7 @@ export async function archiveAdd(
     {
       ...(options.collection !== undefined && { collection: options.collection }),
       ...(options.volume !== undefined && { volume: options.volume }),
+      remote: remoteOptions(options),
       inPlace: options.inPlace ?? false,
       again: options.again ?? false,
       onFinding: (finding) => findings.add(finding),
@@ -84,6 +86,37 @@ export async function archiveAdd(
     if (errors > 0) await terminal.line(`${counted(errors, 'error')} in the files, listed above; ${kept}`);
   }
   return printFailures(terminal, failures, errors > 0 ? EXIT_FOUND : EXIT_FINE);
+}
+
+/** The files that paths and addresses name. */
+async function inputsAt(
+  context: CommandContext,
+  archive: Archive,
+  paths: readonly string[],
+  options: AddCommandOptions,
+): Promise<Inputs> {
+  const { signal } = context;
+  const urls = paths.filter(isRemoteUrl);
+  if (urls.length > 0 && !options.inPlace)
+    throw badArgument('--in-place', 'files on other servers are used in place: add --in-place, or download them first');
+  const local = await inputFiles(
+    paths.filter((path) => !isRemoteUrl(path)).map((path) => resolveTypedPath(context, path)),
+    { signal },
+  );
+  const remote = await remoteInputs(archive, urls, { ...remoteOptions(options), signal });
+  const files = [...local.files, ...remote.files];
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return { files, failures: [...local.failures, ...remote.failures], bytes };
+}
+
+type Inputs = {
+  readonly files: readonly { readonly path: string; readonly bytes: number }[];
+  readonly failures: PinakesError[];
+  readonly bytes: number;
+};
+
+function remoteOptions({ endpoint, region, insecure }: AddCommandOptions): RemoteOptions {
+  return { endpoint, region, insecure };
 }
 
 function summary(report: AddReport, inputBytes: number, storedBytes: number, isInPlace: boolean): string {

@@ -45,7 +45,10 @@ export function registerArchive(program: Command, context: CommandContext, setEx
     .action(run(async () => (await import('./init.ts')).archiveInit));
 
   withTokenFile(archiveCommand(program, 'add', 'add WARC, ARC and WACZ files; every content is stored once'))
-    .argument('<paths...>', 'files, or directories that contain WARC, ARC and WACZ files')
+    .argument(
+      '<paths...>',
+      'files, or directories that contain WARC, ARC and WACZ files; with --in-place also https://host/file.warc.gz and s3://bucket/prefix/',
+    )
     .option('--collection <name>', 'the collection to add the captures to', 'default')
     .option('--in-place', 'use the files where they are: nothing is copied, and the files must stay unchanged')
     .addOption(
@@ -55,6 +58,9 @@ export function registerArchive(program: Command, context: CommandContext, setEx
       ).conflicts('inPlace'),
     )
     .option('--volume <name>', 'the volume to copy to (default: spread over all volumes by free space)')
+    .option('--endpoint <url>', 'with s3://: the address of the S3 server, unless it is that of AWS')
+    .option('--region <name>', 'with s3://: the region of the bucket')
+    .option('--insecure', 'with --in-place: allow http:// also for other machines')
     .action(
       runInArchive(
         'add',

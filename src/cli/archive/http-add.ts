@@ -24,7 +24,7 @@ export async function httpAdd(
   options: AddCommandOptions,
 ): Promise<number> {
   const { terminal, signal } = context;
-  for (const name of ['inPlace', 'again', 'volume'] as const)
+  for (const name of ['inPlace', 'again', 'volume', 'endpoint', 'region', 'insecure'] as const)
     if (options[name])
       throw badArgument(`--${name === 'inPlace' ? 'in-place' : name}`, 'not for an archive that a server holds');
   limitHeapGrowth();

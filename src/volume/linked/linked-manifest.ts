@@ -3,6 +3,7 @@
  *
  *     {"pinakes":"linked-volume","name":"old-crawls"}
  *     {"name":"2009/a.warc.gz","path":"...","bytes":1000,"mtimeMs":1250000000000,"sha256":"...","sectors":"..."}
+ *     {"name":"2009/b.warc.gz","url":"https://...","bytes":1000,"sha256":"...","etag":"...","lastModified":"..."}
  *     {"unlinked":"2009/a.warc.gz"}
  *
  * - Lines are durable when `add` returns. Lines added at the same time share a sync.
@@ -13,11 +14,16 @@ import { open, readFile } from 'node:fs/promises';
 import { fromUtf8, LF, PinakesError, replaceFile, utf8 } from '../../base/index.ts';
 import { isGone } from '../directory/directory-layout.ts';
 import { isObjectName } from '../object-name.ts';
+import type { RemoteFile } from '../remote/remote-files.ts';
+import { isRemoteUrl } from '../remote/remote-place.ts';
 import { volumeError, whereIn } from '../volume-error.ts';
 import { areSectors, type FileEnds } from './file-ends.ts';
 
-/** A linked file has a digest, sectors, or both; lines of older versions have no sectors. */
-export type LinkedFile = FileEnds & {
+/** A file on another server, or on this machine. */
+export type LinkedFile = LocalFile | RemoteFile;
+
+/** It has a digest, sectors, or both; lines of older versions have no sectors. */
+export type LocalFile = FileEnds & {
   readonly name: string;
   readonly path: string;
   readonly bytes: number;
@@ -168,10 +174,11 @@ function parseLine(text: string): ManifestLine | undefined {
   if (!value) return undefined;
   const { name, path, bytes, mtimeMs, sha256, sectors, unlinked } = value;
   if (typeof unlinked === 'string') return { unlinked };
-  if (typeof name !== 'string' || !isObjectName(name) || typeof path !== 'string') return undefined;
+  if (typeof name !== 'string' || !isObjectName(name)) return undefined;
   if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0) return undefined;
-  if (typeof mtimeMs !== 'number') return undefined;
   if (sha256 !== undefined && (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256))) return undefined;
+  if (value.url !== undefined) return sha256 === undefined ? undefined : parseRemote(value, { name, bytes, sha256 });
+  if (typeof path !== 'string' || typeof mtimeMs !== 'number') return undefined;
   if (sectors === undefined ? sha256 === undefined : !areSectors(sectors)) return undefined;
   return {
     name,
@@ -181,6 +188,17 @@ function parseLine(text: string): ManifestLine | undefined {
     ...(sha256 !== undefined && { sha256 }),
     ...(areSectors(sectors) && { sectors }),
   };
+}
+
+function parseRemote(
+  { url, endpoint, region, etag, lastModified }: Readonly<Record<string, unknown>>,
+  file: Pick<RemoteFile, 'name' | 'bytes' | 'sha256'>,
+): RemoteFile | undefined {
+  if (typeof url !== 'string' || !isRemoteUrl(url) || !URL.canParse(url)) return undefined;
+  const others = Object.entries({ endpoint, region, etag, lastModified }).filter(([, text]) => text !== undefined);
+  return others.every(([, text]) => typeof text === 'string')
+    ? { ...file, url, ...(Object.fromEntries(others) as Pick<RemoteFile, 'endpoint'>) }
+    : undefined;
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {

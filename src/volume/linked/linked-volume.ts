@@ -11,22 +11,25 @@
  *   now are compared. If there are none, an unchanged modification time is accepted as proof. A changed modification
  *   time alone never fails a file, because restoring from a backup changes it.
  *
+ * A file on another server is read by ranges (remote/remote-files.ts), and compared in the same way.
+ *
  * The fingerprint detects a file that was replaced, cut, or appended to. It does not detect a change in the middle that
  * keeps the length; the digests of records detect it.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { fileError, mapLimited, PinakesError } from '../../base/index.ts';
+import { assert, type Clock, fileError, mapLimited, PinakesError } from '../../base/index.ts';
 import type { DirectoryVolumeOptions } from '../directory/directory-volume.ts';
 import { type CachedHandle, HandleCache } from '../directory/handle-cache.ts';
 import { SyncReadGate } from '../directory/sync-read-gate.ts';
 import { readRange, streamRange } from '../file-range.ts';
 import { assertObjectName, assertOffset, assertPrefix, compareNames } from '../object-name.ts';
 import { OperationCount, OperationQueue } from '../operation-queue.ts';
+import { type InspectedFile, type RemoteFile, RemoteFiles } from '../remote/remote-files.ts';
 import type { ObjectInfo, ReadRange, Volume, VolumeSpace } from '../volume.ts';
 import { closedError, whereIn } from '../volume-error.ts';
 import { areSameEnds, readEnds } from './file-ends.ts';
-import { createManifest, type LinkedFile, LinkedManifest } from './linked-manifest.ts';
+import { createManifest, type LinkedFile, LinkedManifest, type LocalFile } from './linked-manifest.ts';
 
 const HANDLES_MAX = 64;
 const READS_AT_ONCE = 16;
@@ -47,11 +50,16 @@ export async function openLinkedVolume(
   return new LinkedVolume(name, await LinkedManifest.open(name, resolve(manifestPath)), options);
 }
 
-export type LinkedVolumeOptions = Pick<DirectoryVolumeOptions, 'stopwatch'>;
+export type LinkedVolumeOptions = Pick<DirectoryVolumeOptions, 'stopwatch'> & {
+  /** Needed for files in buckets. */
+  readonly clock?: Clock | undefined;
+};
 
 export class LinkedVolume implements Volume {
   readonly name: string;
   readonly writable = false;
+  /** Finds and reads files on other servers, linked or not. */
+  readonly remote: RemoteFiles;
   readonly #manifest: LinkedManifest;
   readonly #handles = new HandleCache(HANDLES_MAX, () => undefined);
   readonly #syncReads: SyncReadGate;
@@ -63,6 +71,7 @@ export class LinkedVolume implements Volume {
   constructor(name: string, manifest: LinkedManifest, options: LinkedVolumeOptions) {
     this.name = name;
     this.#manifest = manifest;
+    this.remote = new RemoteFiles(name, options.clock);
     this.#syncReads = new SyncReadGate(options.stopwatch);
   }
 
@@ -73,9 +82,10 @@ export class LinkedVolume implements Volume {
     return this.#manifest.damagedLines;
   }
 
-  /** The path of an object's file. */
+  /** The path or the address of an object's file. */
   pathOf(name: string): string | undefined {
-    return this.#manifest.files.get(name)?.path;
+    const file = this.#manifest.files.get(name);
+    return file && ('url' in file ? file.url : file.path);
   }
 
   /** Makes a file an object, durably. The file is only read. */
@@ -83,9 +93,21 @@ export class LinkedVolume implements Volume {
     return this.#do(() =>
       this.#queue.run([name], async () => {
         assertObjectName(name);
-        const where = whereIn(this.name, name);
-        if (this.#manifest.files.has(name)) throw new PinakesError('OBJECT_EXISTS', { where });
+        this.#assertNew(name);
         await this.#manifest.add([await describe(resolve(path), name)]);
+      }),
+    );
+  }
+
+  /** Makes a file on another server an object, durably. `copy`: a file on this machine with the same bytes. */
+  linkRemote(file: InspectedFile, copy: string, name: string): Promise<void> {
+    return this.#do(() =>
+      this.#queue.run([name], async () => {
+        assertObjectName(name);
+        this.#assertNew(name);
+        const { bytes, sha256 } = await describe(resolve(copy), name);
+        assert(bytes === file.bytes && sha256 !== undefined, 'a copy has all bytes of its file');
+        await this.#manifest.add([{ ...file, name, sha256 }]);
       }),
     );
   }
@@ -127,18 +149,31 @@ export class LinkedVolume implements Volume {
     const [only] = ranges;
     const prompt = only && ranges.length === 1 && this.#readSync(only);
     if (prompt) return Promise.resolve([prompt]);
-    return this.#do(() =>
-      mapLimited(ranges, READS_AT_ONCE, async ({ name, offset, length }) => {
+    return this.#do(async () => {
+      for (const { offset, length } of ranges) {
         assertOffset(offset, 'the offset');
         assertOffset(length, 'the length');
-        const handle = await this.#take(name);
-        try {
-          return await this.#naming(name, () => readRange(handle.file, offset, length));
-        } finally {
-          this.#handles.give(handle);
-        }
-      }),
-    );
+      }
+      const isRemote = ranges.map(({ name }) => 'url' in this.#file(name));
+      const far = this.remote.read(
+        ranges.filter((_, index) => isRemote[index]),
+        (name) => this.#file(name) as RemoteFile,
+      );
+      const near = this.#readLocal(ranges.filter((_, index) => !isRemote[index]));
+      const [fromFar, fromNear] = await allEnded(far, near);
+      return isRemote.map((isFar) => (isFar ? fromFar : fromNear).shift()!);
+    });
+  }
+
+  #readLocal(ranges: readonly ReadRange[]): Promise<Uint8Array[]> {
+    return mapLimited(ranges, READS_AT_ONCE, async ({ name, offset, length }) => {
+      const handle = await this.#take(name);
+      try {
+        return await this.#naming(name, () => readRange(handle.file, offset, length));
+      } finally {
+        this.#handles.give(handle);
+      }
+    });
   }
 
   /**
@@ -152,11 +187,30 @@ export class LinkedVolume implements Volume {
   async *stream(name: string, from = 0, to = Number.MAX_SAFE_INTEGER): AsyncGenerator<Uint8Array, void, void> {
     assertOffset(from, 'the offset');
     assertOffset(to, 'the end');
+    const file = await this.#do(async () => this.#file(name));
+    if ('url' in file) {
+      yield* this.#streamRemote(file, from, to);
+      return;
+    }
     const handle = await this.#do(() => this.#take(name));
     try {
       yield* streamRange(handle.file, from, to, (action) => this.#do(() => this.#naming(name, action)));
     } finally {
       this.#handles.give(handle);
+    }
+  }
+
+  /** Each piece is an operation, so that a reader that pauses does not delay the closing of the volume. */
+  async *#streamRemote(file: RemoteFile, from: number, to: number): AsyncGenerator<Uint8Array, void, void> {
+    const pieces = this.remote.stream(file, from, to);
+    try {
+      for (;;) {
+        const { done, value } = await this.#do(() => pieces.next());
+        if (done) return;
+        yield value;
+      }
+    } finally {
+      await pieces.return(undefined);
     }
   }
 
@@ -172,6 +226,7 @@ export class LinkedVolume implements Volume {
     this.#closing ??= this.#underWay.idle().then(async () => {
       await this.#manifest.idle();
       await this.#handles.close();
+      await this.remote.close();
     });
     return this.#closing;
   }
@@ -229,14 +284,24 @@ export class LinkedVolume implements Volume {
     return file && { name, bytes: file.bytes, sealed: true };
   }
 
-  async #take(name: string): Promise<CachedHandle> {
+  #assertNew(name: string): void {
+    if (this.#manifest.files.has(name)) throw new PinakesError('OBJECT_EXISTS', { where: whereIn(this.name, name) });
+  }
+
+  #file(name: string): LinkedFile {
     assertObjectName(name);
-    const linked = this.#manifest.files.get(name);
-    if (!linked) throw new PinakesError('OBJECT_MISSING', { where: whereIn(this.name, name) });
+    const file = this.#manifest.files.get(name);
+    if (!file) throw new PinakesError('OBJECT_MISSING', { where: whereIn(this.name, name) });
+    return file;
+  }
+
+  async #take(name: string): Promise<CachedHandle> {
+    const linked = this.#file(name);
+    assert(!('url' in linked), 'a file on another server has no handle');
     return this.#handles.take(name, () => this.#naming(name, () => this.#open(linked)));
   }
 
-  async #open(linked: LinkedFile): Promise<FileHandle> {
+  async #open(linked: LocalFile): Promise<FileHandle> {
     const file = await open(linked.path);
     try {
       const { dev, ino, size, ctimeNs } = await file.stat({ bigint: true });
@@ -256,7 +321,7 @@ export class LinkedVolume implements Volume {
   }
 }
 
-async function describe(path: string, name: string): Promise<LinkedFile> {
+async function describe(path: string, name: string): Promise<LocalFile> {
   try {
     await using file = await open(path);
     const before = await file.stat();
@@ -273,7 +338,7 @@ async function describe(path: string, name: string): Promise<LinkedFile> {
   }
 }
 
-async function assertSame(file: FileHandle, linked: LinkedFile): Promise<void> {
+async function assertSame(file: FileHandle, linked: LocalFile): Promise<void> {
   const { failure, ...ends } = await readEnds(file, linked.bytes);
   const isSame = areSameEnds(linked, ends);
   if (isSame === false) throw changed(linked, 'its beginning or its end has other bytes');
@@ -285,6 +350,12 @@ async function assertSame(file: FileHandle, linked: LinkedFile): Promise<void> {
   );
 }
 
-function changed({ name, path }: LinkedFile, detail: string): PinakesError {
+function changed({ name, path }: LocalFile, detail: string): PinakesError {
   return new PinakesError('OBJECT_CHANGED', { where: path, detail: `linked as ${name}; ${detail}` });
+}
+
+/** Both results, once both have ended: nothing runs after the caller has an error. */
+async function allEnded<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([one, other]);
+  return [await one, await other];
 }

@@ -113,7 +113,7 @@ export function placeOf(
  * The pieces of a body. A wait for the next piece that is too long fails, and so does an aborted call. A class rather
  * than a generator, because each generator costs a tenth of the time of a stream.
  */
-class HeardBody implements Disposable {
+export class HeardBody implements Disposable {
   readonly #body: Readable;
   readonly #pieces: AsyncIterator<Uint8Array>;
   readonly #timer: NodeJS.Timeout;

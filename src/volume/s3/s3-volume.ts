@@ -19,6 +19,7 @@ import { objectBytes } from './object-stream.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { forEachLimited, RequestLimit } from './request-limit.ts';
 import { hasFailedWith, S3Connection, type S3Options } from './s3-connection.ts';
+import { decodeKey } from './s3-key.ts';
 import { keyError } from './s3-key-error.ts';
 import { type BucketTraits, probeBucket } from './s3-probe.ts';
 import {
@@ -420,13 +421,4 @@ function assertRange({ name, offset, length }: ReadRange): void {
   assertOffset(offset, 'the offset');
   assertOffset(length, 'the length');
   assert(Number.isSafeInteger(offset + length), 'a range ends within what numbers can count');
-}
-
-/** Keys in lists are encoded as in the query of a URL. */
-function decodeKey(key: string): string {
-  try {
-    return decodeURIComponent(key.replaceAll('+', ' '));
-  } catch {
-    return '';
-  }
 }
