@@ -9,7 +9,16 @@
  * - A connection that is cut is resumed where it stopped. Waits are bounded, so a server that is silent fails a read in
  *   a few seconds, and waits for it do not delay other servers: each has a limit of its own.
  */
-import { type Clock, concat, PinakesError, type Random, RunningDigest, seededRandom, toHex } from '../../base/index.ts';
+import {
+  type Clock,
+  concat,
+  mapLimited,
+  PinakesError,
+  type Random,
+  RunningDigest,
+  seededRandom,
+  toHex,
+} from '../../base/index.ts';
 import type { VolumeCall } from '../part-volume.ts';
 import { joinedRanges } from '../s3/joined-ranges.ts';
 import { HeardBody } from '../s3/object-stream.ts';
@@ -75,21 +84,19 @@ export class RemoteFiles {
   /** The bytes of ranges, whose names are those of the files. */
   async read(ranges: readonly ReadRange[], fileOf: (name: string) => RemoteFile): Promise<Uint8Array[]> {
     const results: Uint8Array[] = new Array(ranges.length);
-    await Promise.all(
-      joinedRanges(ranges).map(async ({ name, offset, end, wanted }) => {
-        const file = fileOf(name);
-        await this.#limitOf(file).run(async () => {
-          if (offset === end) await this.check(file);
-          const pieces: Uint8Array[] = [];
-          for await (const piece of this.stream(file, offset, end)) pieces.push(new Uint8Array(piece));
-          const bytes = concat(pieces);
-          for (const index of wanted) {
-            const { offset: from, length } = ranges[index]!;
-            results[index] = bytes.slice(from - offset, from - offset + length);
-          }
-        });
-      }),
-    );
+    await mapLimited(joinedRanges(ranges), READS_AT_ONCE, async ({ name, offset, end, wanted }) => {
+      const file = fileOf(name);
+      await this.#limitOf(file).run(async () => {
+        if (offset === end) await this.check(file);
+        const pieces: Uint8Array[] = [];
+        for await (const piece of this.stream(file, offset, end)) pieces.push(new Uint8Array(piece));
+        const bytes = concat(pieces);
+        for (const index of wanted) {
+          const { offset: from, length } = ranges[index]!;
+          results[index] = bytes.slice(from - offset, from - offset + length);
+        }
+      });
+    });
     return results;
   }
 
