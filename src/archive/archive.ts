@@ -7,7 +7,7 @@ import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { type Clock, type EpochMs, Exclusive, type IdSource, PinakesError } from '../base/index.ts';
 import type { Block, BlockKey, Capture, CaptureQuestion, CaptureRange, Segment, Totals } from '../catalog/index.ts';
-import { countersOf, type LedgerCounts } from '../ledger/index.ts';
+import { countersOf, endBegunIncarnation, type LedgerCounts } from '../ledger/index.ts';
 import { formatPageId, type PageId, typedUrl, type UrlKey } from '../url/index.ts';
 import type { BucketTraits } from '../volume/index.ts';
 import type { AddOptions, AddReport } from './add/add-report.ts';
@@ -38,7 +38,7 @@ import type { DeleteOptions, DeletePreview, DeleteReport } from './maintain/dele
 import { type Examination, examineOpened } from './maintain/doctor.ts';
 import { healArchive } from './maintain/heal.ts';
 import type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
-import { beginHealing, endRebuild, type RebuildOptions, rebuildCatalog } from './maintain/rebuild.ts';
+import { endRebuild, type RebuildOptions, rebuildCatalog } from './maintain/rebuild.ts';
 import type { RecompressOptions, RecompressReport } from './maintain/recompress.ts';
 import type { ReleaseOptions } from './maintain/release.ts';
 import { type StayingSegments, stayingSegments } from './maintain/staying-segments.ts';
@@ -114,7 +114,7 @@ export async function openArchive(directory: string, options: ArchiveOptions): P
       opened.segmentRegistry.load(await withOldPlaces(opened.catalog, await opened.catalog.segments()));
       return archive;
     }
-    await beginHealing(opened);
+    await endBegunIncarnation(opened.catalog, opened.newId());
     await healArchive(opened, { signal: options.signal, onProgress: options.onOpening });
     await resolveLater(opened);
     await placeOldReplacements(opened);

@@ -73,7 +73,6 @@ export type ArchiveOptions = {
 
 type OpenedArchiveOptions = {
   readonly directory: string;
-  readonly hadCatalog: boolean;
   readonly connector: Connector;
   readonly owner: OwnerFile;
   readonly catalog: Catalog;
@@ -113,26 +112,14 @@ export class OpenedArchive {
   readonly #onFinding: ((finding: Finding) => void) | undefined;
   readonly #exclusive = new Exclusive();
   #connector: Connector;
-  /** Whether there was a catalog when the archive was opened. */
-  readonly hadCatalog: boolean;
   #changes = 0;
   #serial = 0;
   /** The reason why changes are refused. Undefined until the archive is being closed. */
   #closed: PinakesError | undefined;
 
-  private constructor({
-    directory,
-    hadCatalog,
-    connector,
-    owner,
-    catalog,
-    reserve,
-    volumes,
-    options,
-  }: OpenedArchiveOptions) {
+  private constructor({ directory, connector, owner, catalog, reserve, volumes, options }: OpenedArchiveOptions) {
     const { clock, newId, software, fingerprint = (digest) => digest } = options;
     this.directory = directory;
-    this.hadCatalog = hadCatalog;
     this.clock = clock;
     this.newId = newId;
     this.stopwatch = options.stopwatch;
@@ -177,7 +164,6 @@ export class OpenedArchive {
       // There is nothing to read, and opening would make an empty catalog.
       throw new PinakesError('ARCHIVE_OLD', { where: directory, detail: 'its catalog is missing' });
     }
-    const hadCatalog = options.catalog !== undefined || hasCatalog(directory);
     const catalog = options.catalog ?? (await openCatalog(directory, reserve));
     try {
       await reserve.giveUpIfShort();
@@ -185,7 +171,7 @@ export class OpenedArchive {
       const isOld = isOldArchive(connector, catalog);
       const settings = connector.volumes.map((setting) => (isOld ? { ...setting, writable: false } : setting));
       const volumes = options.volumes ?? (await VolumeSet.open(directory, settings, options));
-      return new OpenedArchive({ directory, hadCatalog, connector, owner, catalog, reserve, volumes, options });
+      return new OpenedArchive({ directory, connector, owner, catalog, reserve, volumes, options });
     } catch (error) {
       await reserve.takeBack();
       await catalog.close();

@@ -1,9 +1,9 @@
 /** What happens beside an archive on a bucket must not cost it a capture, and must not bring a deleted one back. */
 import assert from 'node:assert/strict';
-import { cp, rename, rm } from 'node:fs/promises';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type Archive, createArchive, openArchive } from '../../src/archive/index.ts';
+import { type Archive, createArchive } from '../../src/archive/index.ts';
 import { PinakesError } from '../../src/base/index.ts';
 import { openLevelCatalog } from '../../src/catalog/index.ts';
 import type { MemoryBucket } from '../../src/volume/index.ts';
@@ -20,7 +20,7 @@ import {
 } from './bucket-trial.ts';
 import { BucketVolume } from './memory-bucket.ts';
 import { openWithParts } from './opened-parts.ts';
-import { allCaptures, contentOf, NOON, page, temporaryDirectory, trialOptions } from './trial-archive.ts';
+import { contentOf, NOON, page, temporaryDirectory, trialOptions } from './trial-archive.ts';
 
 const DAY_MS = 25 * 3600 * 1000;
 const withoutLock = { recursive: true, filter: (path: string) => !path.endsWith('LOCK') } as const;
@@ -204,28 +204,6 @@ test('a removal from a bucket that is carried out late removes nothing that coun
   for (const remove of far.late) await remove();
   archive.forgetRecentRecords();
   await assertHas(archive, ['a']);
-});
-
-test('a catalog that was lost is not made again while a volume is away that may record deletions', async (t) => {
-  const directory = await directoryOf(t);
-  const archive = await openArchive(directory, trialOptions());
-  await archive.store(page(urlOf('secret'), NOON, contentOf('secret')), { collection: 'web', volume: 'main' });
-  const second = join(await temporaryDirectory(t), 'second');
-  await archive.addVolume({ name: 'second', path: second });
-  await archive.setVolumeWritable('main', false);
-  await archive.delete({ url: urlOf('secret') });
-  await archive.close();
-  await rename(second, `${second}-away`);
-  await rm(join(directory, 'catalog'), { recursive: true });
-  await assert.rejects(openArchive(directory, trialOptions({ seed: 2 })), {
-    code: 'VOLUME_MISSING',
-    message: /again/,
-  });
-  await assert.rejects(openArchive(directory, trialOptions({ seed: 3 })), { code: 'VOLUME_MISSING' });
-  await rename(`${second}-away`, second);
-  const again = await openArchive(directory, trialOptions({ seed: 4 }));
-  t.after(() => again.close());
-  assert.deepEqual(await allCaptures(again), []);
 });
 
 class Away extends BucketVolume {

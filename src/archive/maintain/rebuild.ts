@@ -1,8 +1,8 @@
 /** Creates the catalog again from the segments and the tombstones beside them. */
 import { hostname } from 'node:os';
-import { type Finding, PinakesError } from '../../base/index.ts';
+import type { Finding } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
-import { beginIncarnation, endBegunIncarnation } from '../../ledger/index.ts';
+import { beginIncarnation } from '../../ledger/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { resolveLater } from '../revisit/resolve-later.ts';
 import { forgetKeptPlaces, isRebuilding, keptPlaces } from '../segment/kept-places.ts';
@@ -40,18 +40,6 @@ export async function rebuildCatalog(archive: OpenedArchive, options: RebuildOpt
     segmentRegistry.endRebuild();
   });
   await sweepCopies(archive);
-}
-
-/**
- * Called before an opening heals. Refuses to make a catalog that was lost while a volume is missing: deletions may be
- * recorded in it, and what was deleted would be back.
- */
-export async function beginHealing(archive: OpenedArchive): Promise<void> {
-  await endBegunIncarnation(archive.catalog, hostname());
-  const [missing] = archive.volumes.failures();
-  if (!missing || (archive.hadCatalog && !(await isRebuilding(archive)))) return;
-  const detail = 'the catalog has to be made again, which needs all volumes';
-  throw new PinakesError(missing.code, { where: missing.where ?? archive.directory, detail, cause: missing });
 }
 
 /**
