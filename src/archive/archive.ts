@@ -3,8 +3,7 @@
  * files of this room's folders, which get an `OpenedArchive`. What few commands need is loaded when it is used, so that
  * a command on a small content starts as fast as it can.
  */
-import { stat } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { hostname } from 'node:os';
 import { type Clock, type EpochMs, Exclusive, type IdSource, PinakesError } from '../base/index.ts';
 import type { Block, BlockKey, Capture, CaptureQuestion, CaptureRange, Segment, Totals } from '../catalog/index.ts';
 import { countersOf, endBegunIncarnation, type LedgerCounts } from '../ledger/index.ts';
@@ -16,16 +15,7 @@ import type { RecordRestoreOptions, RecordRestoreReport } from './balance/restor
 import { findCaptureById } from './capture-id.ts';
 import { type AskedFacts, askedQuery, type CaptureQuery, parseCaptureQuery, type QueryNames } from './capture-query.ts';
 import type { Collections } from './collections.ts';
-import {
-  ARCHIVE_VERSION,
-  CONNECTOR_NAME,
-  type Connector,
-  DEFAULT_CRAWL,
-  DEFAULT_POLICIES,
-  MAIN_VOLUME,
-  type Policies,
-  writeConnector,
-} from './connector.ts';
+import type { Connector } from './connector.ts';
 import { parseContentKey } from './content-key.ts';
 import { type CdxjExportOptions, exportCdxj } from './export/export-cdxj.ts';
 import type { ParquetExportOptions, ParquetExportReport } from './export/export-parquet.ts';
@@ -38,6 +28,7 @@ import type { DeleteOptions, DeletePreview, DeleteReport } from './maintain/dele
 import { type Examination, examineOpened } from './maintain/doctor.ts';
 import { healArchive } from './maintain/heal.ts';
 import type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
+import { listNodes, type NodeStatus } from './maintain/node-status.ts';
 import { endRebuild, type RebuildOptions, rebuildCatalog } from './maintain/rebuild.ts';
 import type { RecompressOptions, RecompressReport } from './maintain/recompress.ts';
 import type { ReleaseOptions } from './maintain/release.ts';
@@ -67,7 +58,6 @@ import { resolveLater } from './revisit/resolve-later.ts';
 import { type DeletedRecord, deletedRecords } from './segment/deleted-records.ts';
 import { listUpgraded } from './segment/kept-places.ts';
 import { placeOldReplacements, withOldPlaces } from './segment/old-lineage.ts';
-import { createVolume, makeDirectory } from './segment/volume-set.ts';
 import type { Selection } from './selection.ts';
 import type { ArchiveStats, StatsOptions } from './stats.ts';
 import type { NamedSnapshot } from './stream/named-snapshots.ts';
@@ -78,28 +68,6 @@ import { type LineExtension, type StreamPiece, streamJson, streamWarc } from './
 import { Subscriber, type SubscriberOptions } from './stream/subscriber.ts';
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts';
 import { type Stored, type StoreInput, type StoreOptions, StoreQueue } from './write/store.ts';
-
-export type InitOptions = { readonly name?: string; readonly policies?: Partial<Policies> };
-
-/** Creates an archive in a directory that does not have one. */
-export async function createArchive(directory: string, options: InitOptions = {}): Promise<void> {
-  if (directory === '') throw new PinakesError('BAD_ARGUMENT', { where: "''", detail: 'name the directory to create' });
-  await makeDirectory(directory);
-  const exists = await stat(join(directory, CONNECTOR_NAME)).then(
-    () => true,
-    () => false,
-  );
-  if (exists) throw new PinakesError('ARCHIVE_EXISTS', { where: directory });
-  await createVolume(directory, MAIN_VOLUME);
-  const name = options.name ?? basename(resolve(directory));
-  await writeConnector(directory, {
-    version: ARCHIVE_VERSION,
-    name,
-    volumes: [MAIN_VOLUME],
-    policies: { ...DEFAULT_POLICIES, ...options.policies },
-    crawl: DEFAULT_CRAWL,
-  });
-}
 
 /**
  * Opens an archive, and completes or undoes changes that a crash interrupted (I3). An archive of an earlier version is
@@ -114,7 +82,7 @@ export async function openArchive(directory: string, options: ArchiveOptions): P
       opened.segmentRegistry.load(await withOldPlaces(opened.catalog, await opened.catalog.segments()));
       return archive;
     }
-    await endBegunIncarnation(opened.catalog, opened.newId());
+    await endBegunIncarnation(opened.catalog, hostname());
     await healArchive(opened, { signal: options.signal, onProgress: options.onOpening });
     await resolveLater(opened);
     await placeOldReplacements(opened);
@@ -128,25 +96,38 @@ export async function openArchive(directory: string, options: ArchiveOptions): P
 }
 
 export class Archive implements CaptureReader {
-  /** Second copies of the archive. */
-  readonly mirrors: ArchiveMirrors;
-  /** Who took what down, when and why, and what a search for the bytes found. */
-  readonly takedownLog: LoggedTakedowns;
+  readonly #mirrors: ArchiveMirrors;
+  readonly #takedownLog: LoggedTakedowns;
   readonly #opened: OpenedArchive;
   readonly #pages: PageIndex;
   readonly #store: StoreQueue;
-  readonly held: HeldContents;
+  readonly #held: HeldContents;
   /** Runs one piece of work at a time that writes segments anew, moves them or numbers them. */
   readonly #compactions = new Exclusive();
   #closing: Promise<void> | undefined;
 
   constructor(opened: OpenedArchive) {
-    this.mirrors = new ArchiveMirrors(opened);
-    this.takedownLog = new LoggedTakedowns(opened);
+    this.#mirrors = new ArchiveMirrors(opened);
+    this.#takedownLog = new LoggedTakedowns(opened);
     this.#opened = opened;
     this.#pages = new PageIndex(opened);
     this.#store = new StoreQueue(opened);
-    this.held = new HeldContents(opened);
+    this.#held = new HeldContents(opened);
+  }
+
+  /** Second copies of the archive. */
+  get mirrors(): ArchiveMirrors {
+    return this.#mirrors;
+  }
+
+  /** Who took what down, when and why, and what a search for the bytes found. */
+  get takedownLog(): LoggedTakedowns {
+    return this.#takedownLog;
+  }
+
+  /** Contents that clients store and give back by their digests. */
+  get held(): HeldContents {
+    return this.#held;
   }
 
   get directory(): string {
@@ -411,6 +392,11 @@ export class Archive implements CaptureReader {
     return listVolumes(this.#opened);
   }
 
+  /** The volumes with what each does at present. */
+  nodes(): Promise<NodeStatus[]> {
+    return listNodes(this.#opened);
+  }
+
   /**
    * Adds a volume and catalogues the segments in it. When the signal aborts this, the next opening of the archive
    * catalogues the rest.
@@ -441,13 +427,20 @@ export class Archive implements CaptureReader {
   /** Moves all segments of a volume to another one. With `dryRun`, only reports what would be moved. */
   async migrate(from: string, to: string, options: MigrateOptions = {}): Promise<MigrateReport> {
     const { migrateVolume } = await import('./maintain/migrate.ts');
-    return this.#compactions.run(() => this.#opened.freeing(() => migrateVolume(this.#opened, from, to, options)));
+    const migrate = () => this.#opened.freeing(() => migrateVolume(this.#opened, from, to, options));
+    return this.#compactions.run(() => this.#moving(options.dryRun ? [] : [from, to], migrate));
   }
 
   /** Brings records to the volumes that the policy chooses. With `dryRun`, only reports what would be moved. */
   async rebalance(options: RebalanceOptions = {}): Promise<RebalanceReport> {
     const { rebalanceArchive: rebalance } = await import('./balance/rebalance.ts');
-    return this.#compactions.run(() => this.#opened.freeing(() => rebalance(this.#opened, options)));
+    const names = options.dryRun ? [] : this.#opened.volumes.writable().map(({ name }) => name);
+    const run = () => this.#opened.freeing(() => rebalance(this.#opened, options));
+    return this.#compactions.run(() => this.#moving(names, run));
+  }
+
+  #moving<T>(volumes: readonly string[], work: () => Promise<T>): Promise<T> {
+    return this.#opened.nodes.moving(volumes, work);
   }
 
   /** Makes the copies that the policy `copies` asks for. With `dryRun`, only reports what would be copied. */

@@ -11,12 +11,13 @@ export {
 } from '../ledger/index.ts';
 export type { AddOptions, AddProgress, AddReport } from './add/add-report.ts';
 export { type RemoteInput, type RemoteInputOptions, type RemoteInputs, remoteInputs } from './add/remote-input.ts';
-export { type Archive, createArchive, type InitOptions, openArchive } from './archive.ts';
+export { type Archive, openArchive } from './archive.ts';
 export type { RebalanceMove, RebalanceOptions, RebalanceReport } from './balance/rebalance-report.ts';
 export type { RecordRestoreOptions, RecordRestoreReport } from './balance/restore.ts';
 export { captureId } from './capture-id.ts';
 export { ARCHIVE_VERSION, type Policies, readConnector } from './connector.ts';
 export { type ContentKey, formatContentKey, parseContentKey } from './content-key.ts';
+export { createArchive, type InitOptions } from './create-archive.ts';
 export { type Damage, type DamageGoal, formatDamage, formatOutputDamage, type OutputDamage } from './damage.ts';
 export type { CdxjExportOptions } from './export/export-cdxj.ts';
 export type { ParquetExportOptions, ParquetExportReport } from './export/export-parquet.ts';
@@ -38,6 +39,7 @@ export {
 } from './maintain/doctor.ts';
 export { type Advice, adviceOn } from './maintain/doctor-advice.ts';
 export type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
+export type { NodeState, NodeStatus } from './maintain/node-status.ts';
 export type { RecompressReport } from './maintain/recompress.ts';
 export type { ReleaseOptions } from './maintain/release.ts';
 export type { StayingSegments } from './maintain/staying-segments.ts';
@@ -74,6 +76,7 @@ export {
   soundPayload,
   VISIT_MS,
 } from './read/retrieve.ts';
+export type { NodeError, NodeRequestKind } from './segment/node-activity.ts';
 export { VolumeSet } from './segment/volume-set.ts';
 export { keyRanges, type Selection, selectCaptures } from './selection.ts';
 export type { ArchiveStats, CollectionStats, StatsOptions } from './stats.ts';

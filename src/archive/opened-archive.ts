@@ -36,6 +36,7 @@ import { Reserve } from './reserve.ts';
 import { CatalogDraft } from './revisit/catalog-draft.ts';
 import { ResolutionFilter } from './revisit/resolution-filter.ts';
 import { Scratch } from './scratch.ts';
+import { NodeActivities } from './segment/node-activity.ts';
 import { SegmentRegistry } from './segment/segment-registry.ts';
 import { VolumeStores } from './segment/segment-stores.ts';
 import { SequenceList } from './segment/sequence-list.ts';
@@ -93,6 +94,7 @@ export class OpenedArchive {
   readonly segmentRegistry: SegmentRegistry;
   readonly runs = new RunsCache();
   readonly stores: SegmentStores;
+  readonly nodes: NodeActivities;
   readonly segmentWriter: SegmentWriter;
   readonly access: RecordAccess;
   readonly retrieval: Retrieval;
@@ -137,7 +139,8 @@ export class OpenedArchive {
     this.#onFinding = options.onFinding;
     this.segmentRegistry = new SegmentRegistry(clock, catalog.isShared ? catalog : undefined);
     this.resolutionFilter = new ResolutionFilter(catalog);
-    this.stores = new VolumeStores(volumes);
+    this.nodes = new NodeActivities(clock);
+    this.stores = new VolumeStores(volumes, this.nodes);
     this.tombstones = new Tombstones(volumes, catalog);
     this.segmentWriter = this.newWriter(undefined);
     this.access = new RecordAccess(this.stores, this.segmentRegistry, catalog, fingerprint);

@@ -98,7 +98,7 @@ export class UiRoutes {
 }
 
 /** The paths of the screens in `ui/app/route.ts`, besides those under /web/. */
-const SCREEN = /^\/(?:(?:(?:collections|jobs)(?:\/[^/]+)?|compare|delete|help|links|search|takedowns)\/?)?$/;
+const SCREEN = /^\/(?:(?:(?:collections|jobs)(?:\/[^/]+)?|compare|delete|help|links|nodes|search|takedowns)\/?)?$/;
 
 function isScreen(path: string): boolean {
   return SCREEN.test(path);

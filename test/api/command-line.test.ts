@@ -111,3 +111,21 @@ test('a command reports that its server was killed, and the archive is complete'
   assert.equal(verified.code, 0, verified.out + verified.err);
   assert.match(verified.out, /12 captures/);
 });
+
+test('`node ls` shows what the server does with the volumes', async (t) => {
+  const at = scratch(t);
+  await writeWarc(join(at, 'one.warc.gz'), 'one', 12);
+  await runPinakes(at, 'init', 'served');
+  await serve(t, at);
+  assert.equal((await pinakes(at, ['add', 'one.warc.gz', '--archive', 'served'])).code, 0);
+  const json = await pinakes(at, ['node', 'ls', '--json', '--archive', 'served']);
+  const { name, bytes, lastMinute } = JSON.parse(json.out);
+  assert.equal(name, 'main');
+  assert.ok(bytes > 0 && lastMinute.writtenBytes === bytes, json.out);
+  const { code, out } = await pinakes(at, ['node', 'ls', '--archive', 'served']);
+  assert.equal(code, 0);
+  assert.match(
+    out,
+    /^name +state +capacity +free +stored +dead +under way +read\/min +written\/min\nmain +\w+ +[\d.]+ \wB /,
+  );
+});

@@ -247,6 +247,7 @@ test('the replies of every route match the OpenAPI document, in success and in f
   await check.call('POST /api/takedowns/preview', 400, { json: {} });
   const takenDown = await check.call('POST /api/takedowns', 202, { json: { ...barred, captures, reason: 'asked' } });
   assert.equal((await one.overJob((takenDown as unknown as JobReply).id)).state, 'done');
+  await check.call('GET /api/nodes', 200);
   await check.call('GET /api/takedowns', 200);
   const searched = await check.call('POST /api/takedowns/check', 202, { json: {} });
   assert.equal((await one.overJob((searched as unknown as JobReply).id)).state, 'done');
@@ -342,6 +343,7 @@ test('the document is OpenAPI 3.1, has the input of each job kind, and marks the
     'DELETE /api/exports/{jobId}',
     'DELETE /api/uploads/{jobId}',
     'GET /api/contents/{digest}/upload',
+    'GET /api/nodes',
     'GET /api/takedowns',
     'GET /api/takedowns/log',
     'GET /api/takedowns/{id}',

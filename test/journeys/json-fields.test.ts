@@ -58,6 +58,7 @@ const TYPED: Readonly<Record<string, readonly string[]>> = {
   'volume add': ['volume', 'add', 'second', 'second', '--create'],
   'volume set': ['volume', 'set', 'second', 'writable'],
   'volume ls': ['volume', 'ls'],
+  'node ls': ['node', 'ls'],
   'volume migrate': ['volume', 'migrate', 'main', 'second'],
   'volume rebalance': ['volume', 'rebalance'],
   'volume copies': ['volume', 'copies'],

@@ -143,7 +143,7 @@ export type Growth = {
 
 export type Volume = {
   readonly name: string;
-  readonly kind: 'directory' | 'linked';
+  readonly kind: 'directory' | 'linked' | 's3';
   readonly state: 'writable' | 'read-only' | 'linked' | 'missing';
   readonly segments: number;
   readonly bytes: number;
@@ -405,6 +405,84 @@ export type Segment = {
   readonly deadBytes: number;
   /** The address of its bytes. */
   readonly href: string;
+};
+
+/** The first that is true: missing, rebalancing, storing, streaming, read-only, idle. */
+export type NodeState = 'idle' | 'storing' | 'streaming' | 'rebalancing' | 'read-only' | 'missing';
+
+export type Node = {
+  readonly name: string;
+  readonly kind: 'directory' | 'linked' | 's3';
+  /** The directory, the list of linked files, or `s3://bucket/prefix`. */
+  readonly path: string;
+  /** The address of the server of a bucket. */
+  readonly endpoint?: string;
+  readonly writable: boolean;
+  /** The first that is true: missing, rebalancing, storing, streaming, read-only, idle. */
+  readonly state: NodeState;
+  readonly segments: number;
+  /** Size of its segments. */
+  readonly bytes: number;
+  /** Bytes of deleted records, which compaction would free. */
+  readonly deadBytes: number;
+  /** Absent when the volume does not say it, as buckets do. */
+  readonly freeBytes?: number;
+  /** The size of its disk. */
+  readonly totalBytes?: number;
+  /** Requests of this server under way, by kind. */
+  readonly pending: {
+    readonly read: number;
+    readonly stream: number;
+    readonly write: number;
+    readonly sync: number;
+    readonly list: number;
+  };
+  /** What ended in the last minute. */
+  readonly lastMinute: {
+    readonly requests: number;
+    readonly readBytes: number;
+    readonly writtenBytes: number;
+  };
+  /** The last request that failed. */
+  readonly lastError?: {
+    /** W3C date in UTC: 2024-03-01T10:00:00Z */
+    readonly time: string;
+    readonly code: string;
+    readonly message: string;
+  };
+  /** Why it is missing. */
+  readonly failure?: {
+    readonly code: string;
+    readonly message: string;
+    readonly advice: string;
+  };
+  /** Requests to the server of a bucket since the volume was opened. */
+  readonly bucket?: {
+    readonly puts: number;
+    readonly gets: number;
+    readonly heads: number;
+    readonly lists: number;
+    readonly deletes: number;
+    readonly bytesRead: number;
+    readonly bytesWritten: number;
+    /** Requests that were sent again. */
+    readonly retries: number;
+    readonly pending: {
+      readonly put: number;
+      readonly get: number;
+      readonly head: number;
+      readonly list: number;
+      readonly delete: number;
+    };
+    /** Also when a later try succeeded. */
+    readonly lastError?: string;
+  };
+};
+
+export type Nodes = {
+  /** W3C date in UTC: 2024-03-01T10:00:00Z */
+  readonly time: string;
+  readonly nodes: readonly Node[];
 };
 
 export type JobState = 'queued' | 'running' | 'done' | 'failed' | 'cancelled';

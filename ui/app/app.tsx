@@ -16,6 +16,7 @@ import { JobScreen } from '../screens/job.tsx';
 import { JobsScreen } from '../screens/jobs.tsx';
 import { LinksScreen } from '../screens/links.tsx';
 import { MissingScreen } from '../screens/missing.tsx';
+import { NodesScreen } from '../screens/nodes.tsx';
 import { PrefixScreen } from '../screens/prefix.tsx';
 import { SearchScreen } from '../screens/search.tsx';
 import { TakedownsScreen } from '../screens/takedowns.tsx';
@@ -86,6 +87,8 @@ function screenOf(route: Exclude<Route, { kind: 'frame' }>) {
       return <JobScreen id={route.id} />;
     case 'delete':
       return <DeleteScreen given={route.selection} />;
+    case 'nodes':
+      return <NodesScreen />;
     case 'takedowns':
       return <TakedownsScreen />;
     case 'search':

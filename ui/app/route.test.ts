@@ -32,6 +32,7 @@ test('every screen has an address, and the address leads back to the screen', ()
     { kind: 'jobs', start: 'crawl' },
     { kind: 'job', id: '1-2' },
     { kind: 'delete', selection: { collection: 'a b' } },
+    { kind: 'nodes' },
     { kind: 'takedowns' },
     { kind: 'help' },
     { kind: 'search', input: { query: 'a "b c" OR -d', sort: 'relevance', filters: {} } },

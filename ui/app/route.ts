@@ -21,6 +21,7 @@ export type Route =
   | { readonly kind: 'delete'; readonly selection: Readonly<Record<string, string>> }
   | { readonly kind: 'search'; readonly input: SearchInput }
   | { readonly kind: 'links'; readonly url: string; readonly direction: 'in' | 'out' }
+  | { readonly kind: 'nodes' }
   | { readonly kind: 'takedowns' }
   | { readonly kind: 'help' }
   | { readonly kind: 'missing'; readonly path: string };
@@ -67,6 +68,8 @@ export function parseRoute({ pathname, search, hash }: Place): Route {
       return { kind: 'links', url: query.get('url') ?? '', direction: query.get('direction') === 'out' ? 'out' : 'in' };
     case 'search/':
       return { kind: 'search', input: parseSearch(query) };
+    case 'nodes/':
+      return { kind: 'nodes' };
     case 'takedowns/':
       return { kind: 'takedowns' };
     case 'jobs/':
@@ -144,6 +147,7 @@ export const pathTo = {
   },
   links: (url: string, direction: 'in' | 'out' = 'in') =>
     `/links?${new URLSearchParams({ url, ...(direction === 'out' && { direction }) })}`,
+  nodes: () => '/nodes',
   takedowns: () => '/takedowns',
   help: () => '/help',
 } as const;

@@ -10,7 +10,7 @@ import { useHasToken } from './token-gate.tsx';
 const PLACES: readonly { readonly label: string; readonly path: string; readonly kinds: readonly Route['kind'][] }[] = [
   { label: 'Search', path: '/search', kinds: ['search', 'links'] },
   { label: 'Collections', path: pathTo.collections(), kinds: ['collections', 'collection'] },
-  { label: 'Jobs', path: pathTo.jobs(), kinds: ['jobs', 'job'] },
+  { label: 'Jobs', path: pathTo.jobs(), kinds: ['jobs', 'job', 'nodes'] },
   { label: 'Help', path: pathTo.help(), kinds: ['help'] },
 ];
 

@@ -4,6 +4,7 @@ import { useJobs } from '../api/job-events.ts';
 import { isUnderWay } from '../api/job-merge.ts';
 import { useInfo } from '../api/request.ts';
 import { useTitle } from '../app/navigation.ts';
+import { pathTo } from '../app/route.ts';
 import { counted } from '../app/wording.ts';
 import { JobForm } from '../components/jobs/job-form.tsx';
 import { JobList } from '../components/jobs/job-list.tsx';
@@ -33,6 +34,11 @@ export function JobsScreen({ start }: { start?: string | undefined }) {
   return (
     <>
       <h1>Jobs</h1>
+      {hasToken && (
+        <p class="lead">
+          What the disks and servers of the archive do meanwhile is under <a href={pathTo.nodes()}>storage</a>.
+        </p>
+      )}
       {!isConnected && (
         <Note title="The connection to the server is broken.">
           <p>{jobs ? 'The list below may be out of date. ' : ''}Reconnecting automatically.</p>

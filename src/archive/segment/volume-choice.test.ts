@@ -15,6 +15,7 @@ async function choiceOver(
   volumes: readonly Volume[],
   policies: Partial<Policies> = {},
   away: readonly string[] = [],
+  streaming?: string,
 ): Promise<{ choose: VolumeChoice; notes: Noted }> {
   const notes: Noted = {};
   const names = [...volumes.map(({ name }) => name), ...away];
@@ -27,6 +28,7 @@ async function choiceOver(
       settings: () => names.map((name) => ({ name, kind: 'directory', path: name, writable: true })),
     },
     connector: { policies: { ...DEFAULT_POLICIES, ...policies } },
+    nodes: { isStreaming: (volume) => volume === streaming },
     catalog: { notes: async () => notes },
     commitGroup: async ({ putNotes }) => void Object.assign(notes, putNotes),
   });
@@ -50,6 +52,16 @@ test('a volume that is nearly full gets no content while another one has room', 
   assert.deepEqual(await namesChosen(1, 4000), new Set(['disk1']));
   assert.deepEqual(await namesChosen(500, 1, 500), new Set(['disk0', 'disk2']));
   assert.deepEqual(await namesChosen(1, 1), new Set(['disk0', 'disk1']));
+});
+
+test('a volume that is streaming gets half of its share, and gets all when it is alone', async () => {
+  const chosen = async (volumes: Volume[]) => {
+    const { choose } = await choiceOver(volumes, {}, [], 'disk0');
+    return digests(6000).filter((digest) => choose(digest) === 'disk0').length;
+  };
+  const half = await chosen(disks(500, 500));
+  assert.ok(Math.abs(half - 2000) < 200, `${half} of 6,000 instead of 3,000`);
+  assert.equal(await chosen(disks(500)), 6000);
 });
 
 test('by hash, every content has a volume of its own, and a new volume takes its share and moves no other', async () => {

@@ -4,6 +4,7 @@
  *
  * - `uniform`: any writable volume, with probabilities proportional to free space. The same digest always leads to the
  *   same volume while the volumes and their space stay about the same, so that equal contents reach the same segment.
+ *   A volume that is streaming now has half of its probability, since writing slows its streams down.
  * - `hash`: the volume that the content belongs to (distribution.ts). While that one is missing or nearly full, the
  *   next one in the order of the content. This is noted first, for as long as contents may not be where they belong:
  *
@@ -30,6 +31,7 @@ export type VolumeChoice = (digest: Uint8Array) => string;
 export type ChoosingArchive = {
   readonly volumes: Pick<VolumeSet, 'writable' | 'noneWritable' | 'settings'>;
   readonly connector: Pick<Connector, 'policies'>;
+  readonly nodes: { isStreaming(volume: string): boolean };
   readonly catalog: { notes(prefix: string): Promise<Record<string, string>> };
   commitGroup(group: CommitGroup): Promise<unknown>;
 };
@@ -44,13 +46,18 @@ export async function volumeChoice(archive: ChoosingArchive): Promise<VolumeChoi
   if (writable.length === 0) throw archive.volumes.noneWritable();
   if (writable.length === 1 && !isHash) return () => writable[0]!.name;
   const { there, spaces } = withRoom(await spacesOf(writable));
-  return isHash ? choiceByHash(archive, there) : choiceBySpace(there, spaces);
+  return isHash ? choiceByHash(archive, there) : choiceBySpace(archive, there, spaces);
 }
 
-function choiceBySpace(there: readonly AnyVolume[], spaces: readonly VolumeSpace[]): VolumeChoice {
-  const total = spaces.reduce((sum, space) => sum + space.freeBytes, 0);
+function choiceBySpace(
+  { nodes }: ChoosingArchive,
+  there: readonly AnyVolume[],
+  spaces: readonly VolumeSpace[],
+): VolumeChoice {
+  const weights = spaces.map(({ freeBytes }, at) => (nodes.isStreaming(there[at]!.name) ? freeBytes / 2 : freeBytes));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
   // Every volume has at least one share, so that rounding excludes none.
-  const shares = spaces.map((space) => Math.max(1, Math.round((space.freeBytes / Math.max(1, total)) * SHARES)));
+  const shares = weights.map((weight) => Math.max(1, Math.round((weight / Math.max(1, total)) * SHARES)));
   const names = shares.flatMap((share, index) => new Array<string>(share).fill(there[index]!.name));
   return (digest) => names[view(digest).readUInt32BE(0) % names.length]!;
 }

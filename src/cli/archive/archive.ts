@@ -179,6 +179,11 @@ export function registerArchive(program: Command, context: CommandContext, setEx
     context,
     setExitCode,
   );
+  archiveCommand(
+    program.command('node').description('show what the volumes do at present'),
+    'ls',
+    'list the volumes: capacity, state, requests under way, rates, last error',
+  ).action(archiveAction(context, setExitCode)('node ls', async () => (await import('./node.ts')).nodeLs));
   registerVolumes(
     program.command('volume').description('list and change the volumes, which hold the segments'),
     context,

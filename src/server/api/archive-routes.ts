@@ -100,7 +100,7 @@ const Growth = named('Growth', {
 
 const Volume = named('Volume', {
   name: Type.String(),
-  kind: Type.Enum(['directory', 'linked']),
+  kind: Type.Enum(['directory', 'linked', 's3']),
   state: Type.Enum(['writable', 'read-only', 'linked', 'missing']),
   segments: Count,
   bytes: Count,

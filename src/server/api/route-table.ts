@@ -6,6 +6,7 @@ import { archiveRoutes, type ServerFacts } from './archive-routes.ts';
 import { captureRoutes } from './capture-routes.ts';
 import { contentsRoutes } from './contents-routes.ts';
 import { jobRoutes } from './job-routes.ts';
+import { nodeRoutes } from './node-routes.ts';
 import { openApiDocument } from './openapi.ts';
 import { type ApiRoute, route } from './route.ts';
 import { searchRoutes } from './search-routes.ts';
@@ -21,6 +22,7 @@ export function apiRoutes(services: ApiServices, facts: ServerFacts, isCommand: 
     ...captureRoutes(archive, calendars),
     ...searchRoutes(search, indexing),
     ...segmentRoutes(archive),
+    ...nodeRoutes(archive),
     ...jobRoutes(services),
     ...takedownRoutes(services),
     ...streamRoutes(archive, search, stopping),
