@@ -21,7 +21,7 @@ export const SUB_ROOM_IMPORTS: Readonly<Record<string, Readonly<Record<string, r
     maintain: ['read', 'revisit', 'segment', 'stream', 'takedown', 'write'],
     mirror: ['maintain', 'segment', 'takedown'],
     proof: ['maintain', 'mirror', 'read', 'takedown'],
-    balance: ['maintain', 'read', 'revisit', 'segment', 'stream', 'write'],
+    balance: ['maintain', 'mirror', 'read', 'revisit', 'segment', 'stream', 'write'],
     verify: ['maintain', 'read', 'revisit', 'segment', 'stream'],
   },
   catalog: { level: [], postgres: [] },

@@ -131,7 +131,10 @@ test('damaged records are read from copies, and restored byte for byte; records 
     for (const reference of [0, 7])
       assert.deepEqual(await read(archive, content, reference), Buffer.from(bodyOf(content)));
   assert.notEqual((await problemsOf(archive)).length, 0);
-  assert.deepEqual(await archive.restore(), { checked: POPULAR, restored: 3, left: [] });
+  const planned = await archive.restore({ dryRun: true });
+  assert.notEqual((await problemsOf(archive)).length, 0);
+  assert.deepEqual(await archive.restore(), planned);
+  assert.deepEqual(planned, { checked: POPULAR, restored: 3, left: [], unread: [] });
   for (const { key, member } of damaged) {
     const [block] = await archive.getBlocks([key]);
     const pieces = archive.records.memberPieces(block!.holder);

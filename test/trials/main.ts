@@ -1,12 +1,16 @@
 /** `npm run trial -- NAME`: runs one trial, a long run by hand; without a name lists all trials. */
 import { contentsTrial } from './contents.ts';
+import { tryCopies } from './copies.ts';
 import { tryTakedowns } from './mirror.ts';
+import { tryRebalance } from './rebalance.ts';
 import { tryS3Faults } from './s3-faults.ts';
 import { tryZombies } from './zombie.ts';
 
 const TRIALS: Record<string, (argv: readonly string[]) => Promise<void>> = {
   contents: contentsTrial,
+  copies: tryCopies,
   mirror: tryTakedowns,
+  rebalance: tryRebalance,
   's3-faults': tryS3Faults,
   zombie: tryZombies,
 };

@@ -149,12 +149,16 @@ class RebalanceByHash {
     if (old.state !== 'sealed') return this.#stay(old, 'it could not be sealed; open the archive again');
     const leaving = await this.#stillThere(old, wanted);
     const moved: Leaving = new Map();
-    for (const [target, records] of leaving)
-      if (await this.#moveTo(old, target, records)) {
-        moved.set(target, records);
-        this.#note(old.volume, target, records);
-      }
-    await rewriteWithout(this.#archive, number, new Set([...moved.values()].flatMap((records) => [...records.keys()])));
+    const captures = new Set<number>();
+    const others = new Set<number>();
+    for (const [target, records] of leaving) {
+      const copied = await this.#moveTo(old, target, records);
+      if (!copied) continue;
+      moved.set(target, records);
+      this.#note(old.volume, target, records);
+      for (const offset of copied) (records.has(offset) ? captures : others).add(offset);
+    }
+    await rewriteWithout(this.#archive, number, captures, others);
     return moved;
   }
 
@@ -179,14 +183,18 @@ class RebalanceByHash {
     return left;
   }
 
-  async #moveTo(old: Segment, target: string, captures: ReadonlyMap<number, number>): Promise<boolean> {
+  /** The offsets of what was moved: captures, and the records that go with them. */
+  async #moveTo(
+    old: Segment,
+    target: string,
+    captures: ReadonlyMap<number, number>,
+  ): Promise<Iterable<number> | undefined> {
     const { access, collections, stores } = this.#archive;
     const records = await this.#withConcurrent(old, captures);
     let neededBytes = ROOM_BYTES_MIN;
     for (const length of records.values()) neededBytes += length;
     if ((await freeBytesOf(stores.get(target))) < neededBytes) {
-      this.#stay(old, `the volume ${target} has too little room for its records`);
-      return false;
+      return this.#stay(old, `the volume ${target} has too little room for its records`);
     }
     const dictionary = await access.dictionaryOf(old.number);
     const collectionName = await collections.name(old.collection);
@@ -194,7 +202,7 @@ class RebalanceByHash {
     const written = await this.#write(old, kind, records);
     const moved = written && (await relocateIn(this.#archive, written));
     if (written && !moved) this.#stay(old, 'it was changed meanwhile');
-    return moved !== undefined;
+    return moved && records.keys();
   }
 
   /** The new segment. Undefined when the disk is full. */

@@ -36,14 +36,17 @@ export type Rewritten = {
   readonly keptDead: ReadonlyMap<number, number>;
 };
 
-export function rewriteSegment(archive: OpenedArchive, segment: Segment, plan: RewritePlan): Promise<Rewritten> {
+/** `dropsAlone`: records that go with the removed ones stay. Otherwise they are removed with them. */
+type PlannedRewrite = RewritePlan & { readonly dropsAlone?: boolean };
+
+export function rewriteSegment(archive: OpenedArchive, segment: Segment, plan: PlannedRewrite): Promise<Rewritten> {
   return new Rewrite(archive, segment, plan).run();
 }
 
 class Rewrite {
   readonly #archive: OpenedArchive;
   readonly #segment: Segment;
-  readonly #plan: RewritePlan;
+  readonly #plan: PlannedRewrite;
   readonly #keptDead = new Map<number, number>();
   /**
    * Ids and visits of deleted captures. A request or metadata record is removed with them when it names one of these
@@ -55,7 +58,7 @@ class Rewrite {
   /** Whether the archive itself began the segment. Undefined until the first record is read. */
   #isOurs: boolean | undefined;
 
-  constructor(archive: OpenedArchive, segment: Segment, plan: RewritePlan) {
+  constructor(archive: OpenedArchive, segment: Segment, plan: PlannedRewrite) {
     this.#archive = archive;
     this.#segment = segment;
     this.#plan = plan;
@@ -137,7 +140,7 @@ class Rewrite {
 
   /** Finds the requests and metadata records that go with the deleted captures. */
   async #findConcurrent(): Promise<void> {
-    if (this.#plan.drop.size === 0) return;
+    if (this.#plan.drop.size === 0 || this.#plan.dropsAlone) return;
     const [liveIds, liveNamed, liveVisits] = [new Set<string>(), new Set<string>(), new Set<string>()];
     for await (const { head } of this.#records()) {
       if (!isCaptureType(head.type)) continue;

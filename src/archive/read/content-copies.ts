@@ -25,8 +25,8 @@ const DICTIONARY_BYTES_MAX = 8 * 1024 * 1024;
 export type WholeRecord = {
   readonly head: RecordHead;
   readonly http: HttpHead | undefined;
-  /** Bytes of the block. Head and payload are views of the block. */
-  readonly blockBytes: number;
+  /** Head and payload are views of the block. */
+  readonly block: Uint8Array;
   /** Body without transfer coding and with its content coding. */
   readonly payload: readonly Uint8Array[];
 };
@@ -40,7 +40,13 @@ export type CopyPlace = {
 };
 
 /** A copy that was read, and whose content is right. */
-export type ReadCopy = { readonly place: CopyPlace; readonly member: Uint8Array; readonly record: WholeRecord };
+export type ReadCopy = {
+  readonly place: CopyPlace;
+  readonly member: Uint8Array;
+  readonly record: WholeRecord;
+  /** The dictionary that the member was compressed with. */
+  readonly dictionary: Uint8Array | undefined;
+};
 
 export function copyNote(key: BlockKey, { volume, pack, offset, length, packBytes }: CopyPlace): [string, string] {
   return [`${COPY_NOTE}${blockId(key)}:${volume}/${pack}`, `${offset} ${length} ${packBytes}`];
@@ -104,7 +110,7 @@ export class ContentCopies {
       const record = this.decode(member!, dictionary);
       if (!record || payloadBytes(record) !== size) return undefined;
       return equal(this.#fingerprint(payloadDigest(record)), key.digest)
-        ? { place, member: member!, record }
+        ? { place, member: member!, record, dictionary }
         : undefined;
     } catch (error) {
       if (error instanceof PinakesError) return undefined;
@@ -120,7 +126,7 @@ export class ContentCopies {
     const scanner = new BlockScanner(decoded.head, { onPayload: (bytes) => payload.push(bytes) });
     if (decoded.block.length > 0) scanner.push(decoded.block);
     const { http } = scanner.end();
-    return { head: decoded.head, http, blockBytes: decoded.block.length, payload };
+    return { head: decoded.head, http, block: decoded.block, payload };
   }
 }
 
@@ -133,7 +139,7 @@ export function payloadDigest({ payload }: WholeRecord): Uint8Array {
 }
 
 /** The dictionary that a file begins with. */
-function dictionaryIn(start: Uint8Array): Uint8Array | undefined {
+export function dictionaryIn(start: Uint8Array): Uint8Array | undefined {
   const bytes = Buffer.from(start);
   if (bytes.length < 8 || bytes.readUInt32LE(0) !== 0x184d2a5d) return undefined;
   const dictionary = dictionaryOfFile(bytes.subarray(0, 8 + bytes.readUInt32LE(4)));

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { WholeRecord } from './content-copies.ts';
 import { RecentRecords } from './recent-records.ts';
 
-const record = (blockBytes: number) => ({ blockBytes }) as WholeRecord;
+const record = (blockBytes: number) => ({ block: new Uint8Array(blockBytes) }) as WholeRecord;
 
 describe('the cache of recent records', () => {
   it('returns a record by its place', () => {

@@ -43,6 +43,6 @@ export class RecentRecords {
   }
 }
 
-function bytesOf({ blockBytes }: WholeRecord): number {
-  return blockBytes + OVERHEAD_BYTES;
+function bytesOf({ block }: WholeRecord): number {
+  return block.length + OVERHEAD_BYTES;
 }

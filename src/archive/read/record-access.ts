@@ -410,7 +410,7 @@ function wholeOf({ head, block }: DecodedRecord): WholeRecord {
   const scanner = new BlockScanner(head, { onPayload: (bytes) => payload.push(bytes) });
   if (block.length > 0) scanner.push(block);
   const { http } = scanner.end();
-  return { head, http, blockBytes: block.length, payload };
+  return { head, http, block, payload };
 }
 
 export function openedOf({ head, http, payload }: WholeRecord): OpenedRecord {

@@ -157,7 +157,8 @@ export function registerArchive(program: Command, context: CommandContext, setEx
   archiveCommand(program, 'verify', 'check the archive for damage; exits with 1 when there are errors')
     .addOption(new Option('--quick', 'check the structure and the catalog, without hashing payloads').conflicts('full'))
     .option('--full', 'also hash every payload (the default)')
-    .option('--heal', 'first restore damaged and lost records from copies of them')
+    .option('--heal', 'first restore damaged and lost records from copies and mirrors')
+    .option('--dry-run', 'with --heal: only show what would be restored')
     .option('--known <file>', 'do not exit with 1 for errors that are listed in this earlier --json report')
     .action(runInArchive('verify', async () => (await import('./verify.ts')).archiveVerify));
 

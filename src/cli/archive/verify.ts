@@ -13,6 +13,7 @@ export type VerifyCommandOptions = ArchiveCommandOptions & {
   readonly quick?: boolean;
   readonly full?: boolean;
   readonly heal?: boolean;
+  readonly dryRun?: boolean;
   readonly known?: string;
 };
 
@@ -24,7 +25,8 @@ export async function archiveVerify(
   const { terminal, signal, reportToJob } = context;
   const known = options.known === undefined ? undefined : await knownErrors(resolveTypedPath(context, options.known));
   let knownMet = 0;
-  const healed = options.heal ? await heal(context, archive) : undefined;
+  if (options.dryRun && !options.heal) throw badArgument('--dry-run', 'it belongs to --heal');
+  const healed = options.heal ? await heal(context, archive, options) : undefined;
   const progress = new Progress(terminal, 'verify', await segmentBytes(archive));
   const depth = options.quick ? 'quick' : 'full';
   const counts = await archive.verify({
@@ -54,18 +56,25 @@ export async function archiveVerify(
   return report.errors > knownMet ? EXIT_FOUND : EXIT_FINE;
 }
 
-/** Restores records from copies. Those that cannot be restored are problems that the verification names. */
+/** Restores records from copies and mirrors. Those that cannot be restored are problems that the verification names. */
 async function heal(
   { terminal, signal }: CommandContext,
   archive: Archive,
-): Promise<{ restored: number; left: number }> {
-  const { checked, restored, left } = await archive.restore({
+  { dryRun = false, json = false }: VerifyCommandOptions,
+): Promise<{ restored: number; left: number; isHealed: boolean }> {
+  const { checked, restored, left, unread } = await archive.restore({
     signal,
-    onProgress: ({ contents }) => terminal.status(`verify: ${counted(contents, 'content')} with copies checked`),
+    dryRun,
+    onProgress: (so) => terminal.status(`verify: ${counted(so.checked, 'record')} checked, ${so.restored} restored`),
   });
   terminal.clearStatus();
-  terminal.say(`restored ${counted(restored, 'record')} from copies; ${counted(checked, 'content')} had copies`);
-  return { restored, left: left.length };
+  for (const { mirror, why } of unread) terminal.say(printable(`the mirror ${mirror} is left out: ${why}`));
+  for (const { segment, offset, why } of left)
+    if (json) await terminal.json({ kind: 'left', segment, offset, why });
+    else await terminal.line(printable(`${segment}:${offset}: cannot be restored: ${why}`));
+  const verb = dryRun ? 'would restore' : 'restored';
+  terminal.say(`${verb} ${counted(restored, 'record')} from copies and mirrors; ${counted(checked, 'record')} checked`);
+  return { restored, left: left.length, isHealed: !dryRun };
 }
 
 /** Identifies an error in two reports. The affected captures are left out, because they may have changed since. */
