@@ -484,3 +484,19 @@ test('a running rebuild cannot be cancelled', async (t) => {
   const over = await one.overJob(job.id);
   assert.deepEqual([over.state, over.report?.captures], ['done', 60]);
 });
+
+test('with the policy `copies`, the server copies contents with many references after a job that stored them', async (t) => {
+  const directory = join(scratch(t), 'archive');
+  await createArchive(directory, { policies: { copies: { 2: 3 } } });
+  const one = await servedAt(t, directory, {});
+  await one.archive.addVolume({ name: 'second', path: join(directory, 'volumes/second') });
+  await storeDays(one.archive, 'http://a.test/', [1, 1, 1, 2]);
+  const file = join(directory, '..', 'more.warc.gz');
+  await writeWarc(file, 'more', 2);
+  const add = await begin(one, 'add', { paths: [file] });
+  assert.equal((await one.overJob(add.id)).state, 'done');
+  const listed = async () => (await one.call('/api/jobs')).json as unknown as { items: JobReply[] };
+  const made = await until(async () => (await listed()).items.find(({ kind }) => kind === 'copies'));
+  const { state, report } = await one.overJob(made.id);
+  assert.deepEqual([state, report?.['copies'], report?.['lacking']], ['done', 1, 0]);
+});

@@ -16,6 +16,7 @@ import { TokenGate, useHasToken } from '../components/token-gate.tsx';
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   add: 'Add WARC, ARC and WACZ files that are on the machine of the server.',
   compact: 'Free the disk space of deleted captures. No other capture loses its content.',
+  copies: 'Copy contents with many references to other volumes, as archive.yaml says.',
   crawl: 'Fetch pages from the web into the archive.',
   export: 'Write a part of the archive into a file that you can download.',
   'mirror-sync': 'Copy what the second copies of the archive lack.',

@@ -7,6 +7,7 @@ import { DeleteTickets } from '../delete-ticket.ts';
 import { INDEXING_OFF, Indexing, type IndexingStatus } from '../indexing.ts';
 import { addKind, uploadOf } from '../jobs/add-kind.ts';
 import { CommandService } from '../jobs/command-service.ts';
+import { copiesKind, watchCopies } from '../jobs/copies-kind.ts';
 import { crawlKind } from '../jobs/crawl-kind.ts';
 import { exportKind } from '../jobs/export-kind.ts';
 import { ExportStore } from '../jobs/export-store.ts';
@@ -113,6 +114,7 @@ export async function openApiServices(options: ApiServicesOptions): Promise<ApiS
   const kinds = [
     addKind(uploads, options.addRoots),
     compactKind,
+    copiesKind,
     crawlKind,
     deleteKind(tickets),
     exportKind(exports, `pinakes/${version}`),
@@ -125,6 +127,7 @@ export async function openApiServices(options: ApiServicesOptions): Promise<ApiS
   kinds.push(...options.jobKinds);
   watchSchedules(archive, jobs, stopping.signal);
   watchMirrors(archive, jobs, stopping.signal);
+  watchCopies(archive, jobs, stopping.signal);
   const state = () => catalogState(archive);
   const figureOptions = { clock, state, stopping: stopping.signal };
   const indexing = options.isIndexing

@@ -7,6 +7,7 @@ import { typedCommand } from './command-subject.ts';
 const TITLES: Readonly<Record<string, string>> = {
   add: 'Add files',
   compact: 'Compact the archive',
+  copies: 'Copy what many captures refer to',
   crawl: 'Crawl',
   delete: 'Delete captures',
   export: 'Export',
