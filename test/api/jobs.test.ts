@@ -498,5 +498,5 @@ test('with the policy `copies`, the server copies contents with many references 
   const listed = async () => (await one.call('/api/jobs')).json as unknown as { items: JobReply[] };
   const made = await until(async () => (await listed()).items.find(({ kind }) => kind === 'copies'));
   const { state, report } = await one.overJob(made.id);
-  assert.deepEqual([state, report?.['copies'], report?.['lacking']], ['done', 1, 0]);
+  assert.deepEqual([state, report?.copies, report?.lacking], ['done', 1, 0]);
 });
