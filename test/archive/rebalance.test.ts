@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { type Archive, openArchive } from '../../src/archive/index.ts';
+import { formatW3cDate } from '../../src/base/index.ts';
 import type { Capture } from '../../src/catalog/index.ts';
+import { foreignId, response, warcinfo, writeForeign } from './foreign-file.ts';
 import { allCaptures, bytesOf, contentOf, makeArchive, NOON, page, trialOptions } from './trial-archive.ts';
 import { problemsOf } from './two-volumes.ts';
 
@@ -164,4 +166,25 @@ test('deleted records do not move, a kept segment stays and is named, and a comp
   t.after(() => again.close());
   assert.equal((await allCaptures(again)).length, COUNT / 2);
   assert.deepEqual(await problemsOf(again), []);
+});
+
+test('metadata that only refers to a page stays when the page moves', async (t) => {
+  const archive = await makeArchive(t, { policies: { distribution: 'hash' } });
+  const file = join(archive.directory, 'foreign.warc.gz');
+  const records = Array.from({ length: 12 }, (_, number) => {
+    const one = response(urlOf(number), NOON + number, bodyOf(number));
+    const date = formatW3cDate(NOON + 86_400_000);
+    const fields = [{ name: 'WARC-Refers-To', value: one.record.recordId }];
+    const record = { type: 'metadata', recordId: foreignId(), date, contentType: 'text/plain', fields } as const;
+    return [one, { record: { ...record, targetUri: `urn:note:${number}` }, block: Buffer.from(`about ${number}`) }];
+  });
+  await writeForeign(file, [warcinfo(), ...records.flat()]);
+  await archive.add([file]);
+  const whole = (await streamed(archive)).found.sort();
+  assert.equal(whole.length, 24);
+  await addVolume(archive, 'second');
+  assert.ok((await archive.rebalance()).moves.length > 0);
+  assert.deepEqual((await streamed(archive)).found.sort(), whole);
+  await archive.compact();
+  assert.deepEqual((await streamed(archive)).found.sort(), whole);
 });
