@@ -30,6 +30,7 @@ import { sharingVolumes, VolumeHash } from '../segment/distribution.ts';
 const PACK_BYTES_MAX = 8 * 1024 * 1024;
 export const COPIED_BYTES_MAX = 64 * 1024 * 1024;
 const PACK_MEMBERS_MAX = 1000;
+const HELD_BYTES_MAX = 64 * 1024 * 1024;
 const ROOM_BYTES_MIN = 64 * 1024 * 1024;
 
 export type CopiesOptions = {
@@ -126,26 +127,52 @@ class Copier {
   async #copy({ key, holder, size }: Block, target: string): Promise<boolean> {
     if (holder.length > COPIED_BYTES_MAX) return false;
     if (!this.#options.dryRun) {
-      const { access, segmentRegistry } = this.#archive;
-      try {
-        const segment = await segmentRegistry.get(holder.segment);
-        const dictionary = await access.dictionaryOf(holder.segment);
-        const member = await access.member(holder);
-        const record = access.copies.decode(member, dictionary);
-        if (!record || payloadBytes(record) !== size) return false;
-        const pack = this.#packFor(target, segment.name, dictionary);
-        if (pack.bytes > 0 && pack.bytes + member.length > PACK_BYTES_MAX) await this.#write(pack);
-        pack.members.push({ key, holder, member });
-        pack.bytes += member.length;
-        if (pack.members.length >= PACK_MEMBERS_MAX) await this.#write(pack);
-      } catch (error) {
-        if (!(error instanceof PinakesError) || error.retryable) throw error;
-        return false;
-      }
+      const read = await this.#read(holder, size);
+      if (!read) return false;
+      const { member, dictionary, segment } = read;
+      const pack = this.#packFor(target, segment, dictionary);
+      if (pack.bytes > 0 && pack.bytes + member.length > PACK_BYTES_MAX) await this.#write(pack);
+      pack.members.push({ key, holder, member });
+      pack.bytes += member.length;
+      if (pack.members.length >= PACK_MEMBERS_MAX) await this.#write(pack);
+      await this.#writeLargest();
     }
     this.report.copies++;
     this.report.bytes += holder.length;
     return true;
+  }
+
+  /** The record that holds a content. Undefined: it is damaged or cannot be read. */
+  async #read(
+    holder: Block['holder'],
+    size: number,
+  ): Promise<{ member: Uint8Array; dictionary: Uint8Array | undefined; segment: string } | undefined> {
+    const { access, segmentRegistry } = this.#archive;
+    try {
+      const segment = await segmentRegistry.get(holder.segment);
+      const dictionary = await access.dictionaryOf(holder.segment);
+      const member = await access.member(holder);
+      const record = access.copies.decode(member, dictionary);
+      if (!record || payloadBytes(record) !== size) return undefined;
+      return { member, dictionary, segment: segment.name };
+    } catch (error) {
+      if (!(error instanceof PinakesError) || error.retryable) throw error;
+      return undefined;
+    }
+  }
+
+  /** Each dictionary has packs of its own, so many may be begun. What they hold in memory is bounded (I9). */
+  async #writeLargest(): Promise<void> {
+    const heldIn = ({ start, bytes }: Pack) => start.length + bytes;
+    let held = 0;
+    for (const pack of this.#packs.values()) held += heldIn(pack);
+    if (held <= HELD_BYTES_MAX) return;
+    for (const [id, pack] of [...this.#packs].sort(([, one], [, other]) => heldIn(other) - heldIn(one))) {
+      if (held <= HELD_BYTES_MAX) return;
+      held -= heldIn(pack);
+      await this.#write(pack);
+      this.#packs.delete(id);
+    }
   }
 
   #packFor(target: string, segment: string, dictionary: Uint8Array | undefined): Pack {
