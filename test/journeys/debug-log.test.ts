@@ -19,6 +19,8 @@ test('PINAKES_DEBUG=ledger prints what happens in the ledger, on the standard er
   tear();
   const { out, err } = pinakes(directory, 'volume', 'ls');
   assert.match(err, /^ledger: healed tails \+1: default\/.*, 4 bytes$/m);
-  assert.equal(out, quiet.out);
+  // What is free changes meanwhile.
+  const withoutRoom = (text: string) => text.replace(/[\d.]+ [KMGT]?B +volumes/, 'volumes');
+  assert.equal(withoutRoom(out), withoutRoom(quiet.out));
   assert.doesNotMatch(quiet.err, /ledger/);
 });

@@ -1,6 +1,7 @@
 /**
  * A sealed object that is written to a volume of either kind: on a volume with parts, in parts that are joined when it
- * is sealed. What an unfinished copy left under the name is removed first, since nothing refers to it.
+ * is sealed. What an unfinished copy left under the name is removed first, since nothing refers to it. Its parts have
+ * other attempts than those that are found, so that what arrives late of an earlier copy is not mistaken for them.
  */
 import { RunningDigest, toHex } from '../../base/index.ts';
 import type { SegmentPart } from '../../catalog/index.ts';
