@@ -14,7 +14,7 @@ const ROOT = resolve(HERE, '../..');
 const CHEAP: readonly (readonly [names: string, scenario: string, costMax: number])[] = [
   ['owner', 'Eb2', 2],
   ['listing', 'K ', 1],
-  ['seal-parts', 'T2', 1],
+  ['seal-parts,read-object', 'T2', 1],
   ['heal-checks', 'G ', 1],
   ['heal-records', 'Ba', 1],
   ['open-parts', 'K ', 1],

@@ -93,6 +93,17 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
       },
     ],
   },
+  'read-object': {
+    rule: 'H1',
+    says: 'readers do not read the object of a segment whose parts are gone',
+    edits: [
+      {
+        file: `${LEDGER}part-store.ts`,
+        from: 'if (!isMissing(error)) throw error;\n      return this.#volume.read(',
+        to: 'throw error;\n      return this.#volume.read(',
+      },
+    ],
+  },
   'heal-checks': {
     rule: 'H2',
     says: 'healing enters revisits without checking their contents',
