@@ -37,7 +37,8 @@ type KeptWindow = NamesWindow & {
   readonly mtimeNs: bigint | undefined;
 };
 
-type NameChange = { readonly name: string; readonly isThere: boolean };
+/** `unknown`: something may or may not be there, so what was read must not be kept. */
+type NameChange = { readonly name: string; readonly isThere: boolean } | 'unknown';
 
 export class FolderNames {
   readonly #clock: Clock;
@@ -67,6 +68,12 @@ export class FolderNames {
 
   /** The server added or removed this file or folder. */
   changed(folder: string, name: string, kind: 'file' | 'folder', isThere: boolean): void {
+    // A folder that was removed may have been made again meanwhile, and the two calls may come in any order.
+    if (kind === 'folder' && !isThere) {
+      for (const changes of this.#reading.get(folder) ?? []) changes.push('unknown');
+      this.#kept.forget(folder);
+      return;
+    }
     const change = { name: byteString(name) + (kind === 'folder' ? '/' : ''), isThere };
     for (const changes of this.#reading.get(folder) ?? []) changes.push(change);
     const kept = this.#kept.get(folder);
@@ -82,8 +89,9 @@ export class FolderNames {
       const isSettled = Number(mtimeNs / 1_000_000n) < readAt - CLOCK_STEP_MS;
       const time = isSettled ? mtimeNs : NO_TIME;
       let window: KeptWindow = { ...(await smallestNames(folder, from)), from, readAt, mtimeNs: time };
-      for (const change of changes) window = { ...window, ...applied(window, change), mtimeNs: undefined };
-      this.#keep(folder, window);
+      for (const change of changes)
+        if (change !== 'unknown') window = { ...window, ...applied(window, change), mtimeNs: undefined };
+      if (!changes.includes('unknown')) this.#keep(folder, window);
       return window;
     } catch (cause) {
       if (isAbsent(cause)) return { names: [], isLast: true };
@@ -146,7 +154,10 @@ function byBytes(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function applied({ names, isLast, from }: KeptWindow, { name, isThere }: NameChange): Pick<NamesWindow, 'names'> {
+function applied(
+  { names, isLast, from }: KeptWindow,
+  { name, isThere }: Exclude<NameChange, 'unknown'>,
+): Pick<NamesWindow, 'names'> {
   const isOutside = name < from || (!isLast && name > names.at(-1)!);
   if (isOutside) return { names };
   const at = placeOf(names, name);

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { FolderNames } from './folder-names.ts';
+
+test('a folder that is made again while its removal is reported stays in lists', async (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'pinakes-names-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  mkdirSync(join(root, 'a'));
+  writeFileSync(join(root, 'a', 'object'), '');
+  const names = new FolderNames(() => 1e12);
+  assert.deepEqual((await names.window(root, '')).names, ['a/']);
+  // The folder was removed and made again on the disk. The two calls come in the other order.
+  names.changed(root, 'a', 'folder', true);
+  names.changed(root, 'a', 'folder', false);
+  assert.deepEqual((await names.window(root, '')).names, ['a/']);
+  const reading = names.window(root, '');
+  names.changed(root, 'a', 'folder', true);
+  names.changed(root, 'a', 'folder', false);
+  await reading;
+  assert.deepEqual((await names.window(root, '')).names, ['a/']);
+});
