@@ -1,7 +1,7 @@
 /**
  * Which contents a client may learn of and refer to. A client that may read everything learns of every content of the
- * archive. Any other client learns only of contents in its own collections, and nothing that it is told or that is
- * looked up for it depends on what other collections hold.
+ * archive. Any other client learns only of contents in its own collections, and no answer and no look-up for it
+ * depends on what other collections hold.
  *
  * A capture without a URL is found by the address of its content. A content of other captures is found by a note that
  * was made when the capture was stored for such a client. The note only points to the capture, which is looked up

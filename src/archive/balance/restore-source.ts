@@ -21,7 +21,7 @@ export type FoundMember = {
 
 export type RestoreSource = (lost: LostRecord) => Promise<FoundMember | undefined>;
 
-/** Copies in packs. A copy may be of another record than the one that holds the content now: then it is no use. */
+/** Copies in packs. A copy of another record than the one that holds the content now is passed over. */
 export function copiesSource({ access, catalog }: OpenedArchive): RestoreSource {
   return async ({ place, block }) => {
     const copy = block && isHolder(block, place) && (await access.copies.read(block));

@@ -284,7 +284,7 @@ class Sync {
     return this.#have(await this.#copy.write(object, bytes, this.#source(object, bytes, read)));
   }
 
-  /** The bytes of the archive. Failures to read them are told from failures of the mirror. */
+  /** The bytes of the archive. A failure to read them is kept apart from a failure of the mirror. */
   async *#source(object: string, bytes: number, read: () => AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     let done = 0;
     const pieces = openSource(read);
