@@ -52,7 +52,9 @@ export async function tokenAdd(
 
 export async function tokenLs({ terminal, clock }: CommandContext, options: Options): Promise<number> {
   const file = await tokensOf(options);
-  for (const token of await file.list()) {
+  const tokens = await file.list();
+  if (tokens.length === 0) terminal.say('There is none; `pinakes token add NAME --rights read,add` adds one.');
+  for (const token of tokens) {
     const used = await file.usedBytes(token);
     if (options.json) {
       await terminal.json(itemOf(token, used));
