@@ -6,6 +6,7 @@
 import { hostname } from 'node:os';
 import { type Clock, type EpochMs, Exclusive, type IdSource, PinakesError } from '../base/index.ts';
 import type { Block, BlockKey, Capture, CaptureQuestion, CaptureRange, Segment, Totals } from '../catalog/index.ts';
+import type { Database } from '../database/index.ts';
 import { countersOf, endBegunIncarnation, type LedgerCounts } from '../ledger/index.ts';
 import { formatPageId, type PageId, typedUrl, type UrlKey } from '../url/index.ts';
 import type { BucketTraits } from '../volume/index.ts';
@@ -132,6 +133,11 @@ export class Archive implements CaptureReader {
 
   get directory(): string {
     return this.#opened.directory;
+  }
+
+  /** The database of a catalog on PostgreSQL. Frontier, jobs and users of the archive are tables of it too. */
+  get database(): Database | undefined {
+    return this.#opened.catalog.database;
   }
 
   get connector(): Connector {

@@ -10,6 +10,7 @@
  * and the key of a segment its number.
  */
 import type { EpochMs, PinakesError } from '../base/index.ts';
+import type { Database } from '../database/index.ts';
 import type { UrlKey } from '../url/index.ts';
 
 /** The place of a record. The length is the length of the compressed member. */
@@ -392,6 +393,8 @@ export interface Catalog extends CatalogView {
    * change the catalog too, and their changes are not counted here.
    */
   readonly batches: number | undefined;
+  /** The database of a catalog on PostgreSQL, in which frontier, jobs and users have tables too. */
+  readonly database?: Database;
   /** Whether others change the catalog too. Then nothing that was read from it may be kept. */
   readonly isShared: boolean;
   /**

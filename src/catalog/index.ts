@@ -49,4 +49,4 @@ export { isLevelCatalog } from './level/level-database.ts';
 export { checkDatabaseFiles } from './level/level-files.ts';
 export { LevelUpgrade, type LevelUpgradeOptions, UPGRADED_NOTE } from './level/level-upgrade.ts';
 export { MemoryCatalog, type SavedCatalog } from './memory-catalog.ts';
-export { openPostgresCatalog, type PostgresCatalogOptions } from './postgres/postgres-catalog.ts';
+export { openPostgresCatalog } from './postgres/postgres-catalog.ts';

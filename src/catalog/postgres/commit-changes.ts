@@ -3,6 +3,7 @@
  * before (commit.ts). Groups of the usual kind, stores, need three statements: blocks, captures, the segment's row.
  */
 import { EMPTY, utf8 } from '../../base/index.ts';
+import { type Column, Conflict, namesOf, type Query, rowSet } from '../../database/index.ts';
 import type {
   Alias,
   Bar,
@@ -21,11 +22,8 @@ import type {
 import { collectionAfterNotes } from '../commit-group.ts';
 import { declaredStart } from '../declared-digest.ts';
 import { sortableKey } from '../key-order.ts';
-import type { Query } from './connection.ts';
-import { Conflict } from './postgres-error.ts';
 import { selectBlocks } from './postgres-view.ts';
 import { blockId, captureId, distinctKeys, type LockedRows } from './row-lock.ts';
-import { type Column, namesOf, rowSet } from './row-set.ts';
 import {
   BLOCK_COLUMNS,
   BLOCK_KEY,

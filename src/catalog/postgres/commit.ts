@@ -17,6 +17,8 @@
  * A removal counts the references of a block in a statement after step 5. A commit that refers to the block has either
  * ended before, and its captures are counted, or waits in step 5 and will not find the block.
  */
+
+import { type Column, type Query, rollBack, rowSet } from '../../database/index.ts';
 import {
   ADOPTION_LEASE,
   type Capture,
@@ -28,10 +30,8 @@ import {
 } from '../catalog.ts';
 import { isAsExpected, isDestructive } from '../commit-group.ts';
 import { CommitChanges } from './commit-changes.ts';
-import { type Query, rollBack } from './connection.ts';
 import { BAR_COLUMNS, isBarred } from './postgres-view.ts';
 import { blockId, captureId, type LockedCapture, lockBlocks, lockCaptures, lockSegments } from './row-lock.ts';
-import { type Column, rowSet } from './row-set.ts';
 import { CAPTURE_IDENTITY, isSameKey, isSamePlace, number } from './rows.ts';
 import type { Tables } from './tables.ts';
 

@@ -6,6 +6,7 @@
  * it, so `durable` changes nothing.
  */
 import { assert, PinakesError, utf8 } from '../../base/index.ts';
+import { Database, type DatabaseOptions, type Query, type Row, rollBack } from '../../database/index.ts';
 import {
   type Block,
   type Capture,
@@ -23,26 +24,20 @@ import {
 } from '../catalog.ts';
 import { assertGroup, COLLECTION_NOTE, isSameLease } from '../commit-group.ts';
 import { commitGroup, holdsLease } from './commit.ts';
-import { type ConnectionOptions, Connections, type Query, rollBack } from './connection.ts';
 import { PostgresView, selectSegments } from './postgres-view.ts';
-import { number, type Row, segmentOf, text } from './rows.ts';
+import { number, segmentOf, text } from './rows.ts';
 import { CLEARED, createTables, haveTables, type Tables, tablesIn } from './tables.ts';
 
-export type PostgresCatalogOptions = ConnectionOptions & {
-  /** The schema with the tables of this catalog. It is created when it is missing. */
-  readonly schema: string;
-};
-
 /** Opens the catalog in a schema of a database, and creates it if it is missing. */
-export async function openPostgresCatalog(options: PostgresCatalogOptions): Promise<Catalog> {
-  const connections = await Connections.open(options);
-  const tables = tablesIn(options.schema);
+export async function openPostgresCatalog(options: DatabaseOptions): Promise<Catalog> {
+  const database = await Database.open(options);
+  const tables = tablesIn(database.schema);
   try {
-    if (!(await haveTables(connections.query, tables, connections.where)))
-      await connections.transact((query) => createTables(query, tables, connections.where));
-    return new PostgresCatalog(connections, tables);
+    if (!(await haveTables(database.query, tables, database.where)))
+      await database.transact((query) => createTables(query, tables, database.where));
+    return new PostgresCatalog(database, tables);
   } catch (error) {
-    await connections.close();
+    await database.close();
     throw error;
   }
 }
@@ -52,22 +47,22 @@ class PostgresCatalog extends PostgresView implements Catalog {
   readonly refusal = undefined;
   readonly batches = undefined;
   readonly isShared = true;
-  readonly #connections: Connections;
+  readonly database: Database;
   readonly #tables: Tables;
 
-  constructor(connections: Connections, tables: Tables) {
-    super(connections.query, tables);
-    this.#connections = connections;
+  constructor(database: Database, tables: Tables) {
+    super(database.query, tables);
+    this.database = database;
     this.#tables = tables;
   }
 
   async commit(group: CommitGroup): Promise<CommitOutcome> {
     assertGroup(group);
-    return await this.#connections.transact((query) => commitGroup(query, this.#tables, group));
+    return await this.database.transact((query) => commitGroup(query, this.#tables, group));
   }
 
   async view(): Promise<CatalogView & AsyncDisposable> {
-    const snapshot = await this.#connections.snapshot();
+    const snapshot = await this.database.snapshot();
     return Object.assign(new PostgresView(snapshot.query, this.#tables), {
       [Symbol.asyncDispose]: () => snapshot[Symbol.asyncDispose](),
     });
@@ -89,7 +84,7 @@ class PostgresCatalog extends PostgresView implements Catalog {
   }
 
   async listSegment(segment: NewSegment, lease?: Lease): Promise<Segment | undefined> {
-    return await this.#connections.transact(async (query) => {
+    return await this.database.transact(async (query) => {
       const { segments } = this.#tables;
       if (lease && !(await holdsLease(query, this.#tables, lease))) return rollBack(undefined);
       const known = async (): Promise<Segment | undefined> => {
@@ -119,8 +114,8 @@ class PostgresCatalog extends PostgresView implements Catalog {
       return row && Number(text(row.text));
     };
     return (
-      (await known(this.#connections.query)) ??
-      (await this.#connections.transact(async (query) => {
+      (await known(this.database.query)) ??
+      (await this.database.transact(async (query) => {
         const dealt = await this.#deal(query, 'collection');
         const meanwhile = await known(query);
         if (meanwhile !== undefined) return rollBack(meanwhile);
@@ -143,7 +138,7 @@ class PostgresCatalog extends PostgresView implements Catalog {
 
   /** A lease without an end has the end `infinity`. */
   async takeLease(name: string, holder: string, lifeMs?: number): Promise<Lease | undefined> {
-    return await this.#connections.transact(async (query) => {
+    return await this.database.transact(async (query) => {
       const { leases, state } = this.#tables;
       const [row] = await query(
         `insert into ${leases} as l (name, epoch, incarnation, holder, expires)
@@ -159,7 +154,7 @@ class PostgresCatalog extends PostgresView implements Catalog {
   }
 
   async renewLease({ name, epoch, incarnation }: Lease, lifeMs: number): Promise<boolean> {
-    const renewed = await this.#connections.transact((query) =>
+    const renewed = await this.database.transact((query) =>
       query(
         `update ${this.#tables.leases} set expires = ${END('$4')}
          where name = $1 and epoch = $2 and incarnation = $3 and expires > clock_timestamp() returning name`,
@@ -170,7 +165,7 @@ class PostgresCatalog extends PostgresView implements Catalog {
   }
 
   async endLease({ name, epoch, incarnation }: Lease): Promise<void> {
-    await this.#connections.transact((query) =>
+    await this.database.transact((query) =>
       query(
         `update ${this.#tables.leases} set expires = clock_timestamp()
          where name = $1 and epoch = $2 and incarnation = $3 and expires > clock_timestamp()`,
@@ -180,7 +175,7 @@ class PostgresCatalog extends PostgresView implements Catalog {
   }
 
   async leases(): Promise<LeaseRow[]> {
-    const rows = await this.#connections.query(
+    const rows = await this.database.query(
       `select name, epoch, incarnation, holder, expires > clock_timestamp() as is_living,
          case when isfinite(expires) then (extract(epoch from expires) * 1000)::bigint end as expires
        from ${this.#tables.leases} order by name collate "C"`,
@@ -200,7 +195,7 @@ class PostgresCatalog extends PostgresView implements Catalog {
   }
 
   async beginIncarnation(incarnation: number): Promise<void> {
-    await this.#connections.transact(async (query) => {
+    await this.database.transact(async (query) => {
       const { counters, leases, state } = this.#tables;
       const [row] = await query(`select incarnation from ${state} for update`);
       assert(incarnation > number(row!.incarnation), 'an incarnation is newer than the last one');
@@ -214,7 +209,7 @@ class PostgresCatalog extends PostgresView implements Catalog {
   }
 
   async endAdoption(lease: Lease): Promise<boolean> {
-    return await this.#connections.transact(async (query) => {
+    return await this.database.transact(async (query) => {
       if (!(await holdsLease(query, this.#tables, lease))) return rollBack(false);
       await query(`update ${this.#tables.state} set is_adopting = false`);
       return true;
@@ -226,13 +221,13 @@ class PostgresCatalog extends PostgresView implements Catalog {
   }
 
   async #state(): Promise<Row> {
-    const [row] = await this.#connections.query(`select incarnation, is_adopting from ${this.#tables.state}`);
+    const [row] = await this.database.query(`select incarnation, is_adopting from ${this.#tables.state}`);
     return row!;
   }
 
   /** The room that the tables and their indexes take on the server. */
   async bytes(): Promise<number> {
-    const [row] = await this.#connections.query(
+    const [row] = await this.database.query(
       `select coalesce(sum(pg_total_relation_size(oid)), 0) as bytes from pg_class
        where relkind = 'r' and relnamespace = $1::regnamespace`,
       [this.#tables.schema],
@@ -245,11 +240,11 @@ class PostgresCatalog extends PostgresView implements Catalog {
    * checks its pages itself when they have checksums.
    */
   async *check(): AsyncGenerator<FileDamage> {
-    const [extension] = await this.#connections.query(
+    const [extension] = await this.database.query(
       `select nspname from pg_extension join pg_namespace n on n.oid = extnamespace where extname = 'amcheck'`,
     );
     if (!extension) return;
-    const indexes = await this.#connections.query(
+    const indexes = await this.database.query(
       `select i.indexrelid::bigint as oid, i.indexrelid::regclass::text as name
        from pg_index i join pg_class c on c.oid = i.indrelid where c.relnamespace = $1::regnamespace order by name`,
       [this.#tables.schema],
@@ -262,7 +257,7 @@ class PostgresCatalog extends PostgresView implements Catalog {
 
   async #damageOf(check: string, oid: unknown): Promise<string | undefined> {
     try {
-      await this.#connections.query(`select ${check}`, [oid]);
+      await this.database.query(`select ${check}`, [oid]);
       return undefined;
     } catch (error) {
       if (error instanceof PinakesError && error.code === 'CATALOG_DAMAGED') return error.detail ?? error.message;
@@ -275,14 +270,14 @@ class PostgresCatalog extends PostgresView implements Catalog {
    * incarnation stay.
    */
   async clear(notes: Readonly<Record<string, string>> = {}): Promise<void> {
-    await this.#connections.transact(async (query) => {
+    await this.database.transact(async (query) => {
       for (const name of CLEARED) await query(`delete from ${this.#tables[name]}`);
       await commitGroup(query, this.#tables, { putNotes: notes });
     });
   }
 
   close(): Promise<void> {
-    return this.#connections.close();
+    return this.database.close();
   }
 }
 

@@ -5,6 +5,7 @@
  * Pages are found by the last row of the page before. They end early when their texts have many bytes.
  */
 import { assert, type EpochMs, utf8 } from '../../base/index.ts';
+import { type Column, namesOf, type Query, type Row, rowSet } from '../../database/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import { answersOf, nearestOf, scansFor } from '../capture-scan.ts';
 import {
@@ -25,8 +26,6 @@ import {
 import { ALIAS_CANDIDATES_MAX, declaredStart } from '../declared-digest.ts';
 import { clampTime, sortableKey } from '../key-order.ts';
 import { captureConditions } from './capture-conditions.ts';
-import type { Query } from './connection.ts';
-import { type Column, namesOf, rowSet } from './row-set.ts';
 import {
   BLOCK_COLUMNS,
   BLOCK_KEY,
@@ -39,7 +38,6 @@ import {
   deadRecordOf,
   number,
   REVISIT_KIND,
-  type Row,
   segmentOf,
   surplusRecordOf,
   text,

@@ -1,9 +1,8 @@
 /** Locks the rows that a commit depends on, each table's rows in the order of their keys (see commit.ts). */
 import { toHex } from '../../base/index.ts';
+import { namesOf, type Query, rowSet } from '../../database/index.ts';
 import { compareBlockKeys } from '../block-order.ts';
 import type { Block, BlockKey, Capture, CommitGroup, Mark, Segment } from '../catalog.ts';
-import type { Query } from './connection.ts';
-import { namesOf, rowSet } from './row-set.ts';
 import { BLOCK_COLUMNS, BLOCK_KEY, blockKeyOf, blockOf, bytes, CAPTURE_ID, number, segmentOf } from './rows.ts';
 import type { Tables } from './tables.ts';
 

@@ -1,5 +1,6 @@
 /** The rows of the tables as the values of the catalog, and back. */
 import { assert, copyOf, EMPTY, equal, utf8 } from '../../base/index.ts';
+import type { Column, Row } from '../../database/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import type {
   Bar,
@@ -13,10 +14,6 @@ import type {
   SurplusRecord,
 } from '../catalog.ts';
 import { isLongKey, sortableKey } from '../key-order.ts';
-import type { Column } from './row-set.ts';
-
-/** A row as the driver gives it: numbers, texts, booleans, bytes, and null. */
-export type Row = Readonly<Record<string, unknown>>;
 
 const KINDS: readonly CaptureKind[] = ['response', 'revisit', 'resource', 'conversion', 'metadata'];
 

@@ -14,8 +14,8 @@
  *   numbers become visible in their order (R4).
  */
 import { PinakesError } from '../../base/index.ts';
+import type { Query } from '../../database/index.ts';
 import { URL_KEY_VERSION } from '../../url/index.ts';
-import type { Query } from './connection.ts';
 
 /** The version of the tables. It changes with every column, and with the way in which heads of records are read. */
 const TABLES_VERSION = 1;
@@ -129,8 +129,8 @@ export const CLEARED = NAMES.slice(0, 9);
 /** The tables by their names, each with its schema, as statements write them. */
 export type Tables = Readonly<Record<(typeof NAMES)[number], string>> & { readonly schema: string };
 
-export function tablesIn(schemaName: string): Tables {
-  const schema = quoted(schemaName);
+/** The tables in a schema, whose name is as statements write it. */
+export function tablesIn(schema: string): Tables {
   const tables = Object.fromEntries(NAMES.map((name) => [name, `${schema}.${name}`]));
   return { ...(tables as Record<(typeof NAMES)[number], string>), schema };
 }
@@ -149,8 +149,4 @@ export async function haveTables(query: Query, tables: Tables, where: string): P
 export async function createTables(query: Query, tables: Tables, where: string): Promise<void> {
   await query(`select pg_advisory_xact_lock(hashtextextended($1, 0))`, [tables.schema]);
   if (!(await haveTables(query, tables, where))) await query(CREATE(tables.schema));
-}
-
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

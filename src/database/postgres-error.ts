@@ -2,7 +2,7 @@
  * Failures of PostgreSQL and of the connection to it as errors with a code. Failures of statements that are faults of
  * our own pass through unchanged.
  */
-import { type ErrorCode, firstFailure, PinakesError } from '../../base/index.ts';
+import { type ErrorCode, firstFailure, PinakesError } from '../base/index.ts';
 
 type Failure = { readonly code?: unknown; readonly message?: unknown };
 

@@ -11,7 +11,7 @@
  *
  * All numbers have the highest byte first. An empty array has no dimensions, no length and no first index.
  */
-import { assert } from '../../base/index.ts';
+import { assert } from '../base/index.ts';
 
 export type ElementType = 'bytea' | 'bigint' | 'integer' | 'smallint' | 'text';
 

@@ -1,23 +1,29 @@
 /**
- * The connections of one catalog: pools of bounded size, transactions, and snapshots.
+ * A database of PostgreSQL (15 or newer) with one schema of an archive: pools of connections of bounded size,
+ * transactions, snapshots, and messages to other processes.
  *
  * - Single statements and commits have a pool each, and snapshots a third one. A caller that reads a snapshot can
  *   therefore always look something up and commit.
  * - Nothing is kept in a session: no prepared statements, no settings, no session locks. So a pooler that gives each
- *   transaction another session may lie between.
- * - The driver is loaded when the first catalog is opened.
+ *   transaction another session may lie between. Only `listen` needs a session of its own.
+ * - The driver is loaded when the first database is opened.
  */
 import type { ClientBase, Pool, PoolClient, PoolConfig } from 'pg';
-import { Exclusive } from '../../base/index.ts';
+import { Exclusive } from '../base/index.ts';
+import { Listener } from './listener.ts';
 import { isConflict, postgresError } from './postgres-error.ts';
-import type { Row } from './rows.ts';
+
+/** A row as the driver gives it: numbers, texts, booleans, bytes, and null. */
+export type Row = Readonly<Record<string, unknown>>;
 
 /** Runs a statement and returns its rows. */
 export type Query = (text: string, values?: readonly unknown[]) => Promise<Row[]>;
 
-export type ConnectionOptions = {
+export type DatabaseOptions = {
   /** `postgresql://host/database`. What it lacks comes from the environment (PGHOST, PGUSER, PGPASSWORD, ...). */
   readonly url?: string | undefined;
+  /** The schema with the tables of the archive. */
+  readonly schema: string;
   /** The most connections for each of single statements, commits and snapshots. */
   readonly poolSize?: number | undefined;
 };
@@ -45,24 +51,40 @@ export function rollBack<Value>(value: Value): never {
   throw new RolledBack(value);
 }
 
+type Opened = { readonly settings: PoolConfig; readonly where: string; readonly schema: string };
+
+/** The most bytes of the name of a channel. */
+const CHANNEL_LENGTH_MAX = 63;
+
+/** A name as statements write it, whatever characters it has. */
+export function quotedName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
 export type Snapshot = AsyncDisposable & { readonly query: Query };
 
-export class Connections {
+export class Database {
   /** The database for messages, without a password. */
   readonly where: string;
+  /** The schema as statements write it. */
+  readonly schema: string;
+  readonly #settings: PoolConfig;
   readonly #reads: Pool;
   readonly #commits: Pool;
   readonly #snapshots: Pool;
+  readonly #listeners = new Set<Listener>();
   #isClosed = false;
 
-  private constructor(make: () => Pool, where: string) {
+  private constructor(make: () => Pool, { settings, where, schema }: Opened) {
     this.where = where;
+    this.schema = quotedName(schema);
+    this.#settings = settings;
     this.#reads = make();
     this.#commits = make();
     this.#snapshots = make();
   }
 
-  static async open({ url, poolSize = POOL_SIZE }: ConnectionOptions): Promise<Connections> {
+  static async open({ url, schema, poolSize = POOL_SIZE }: DatabaseOptions): Promise<Database> {
     const { default: pg } = await import('pg');
     const settings: PoolConfig = {
       ...(url !== undefined && { connectionString: url }),
@@ -80,7 +102,7 @@ export class Connections {
       return pool;
     };
     const { host, port, database } = new pg.Client(settings);
-    return new Connections(make, `postgresql://${host}:${port}/${database ?? ''}`);
+    return new Database(make, { settings, where: `postgresql://${host}:${port}/${database ?? ''}`, schema });
   }
 
   /** Runs a single statement, which sees one instant. */
@@ -156,9 +178,35 @@ export class Connections {
     return { query, [Symbol.asyncDispose]: dispose };
   }
 
+  /**
+   * Calls `onMessage` with each message that any process sends to the channel with `notify`. Messages are hints: after
+   * a lost connection some may be missing, and `onMessage` is called without one. Ends with the database.
+   */
+  listen(channel: string, onMessage: (message: string | undefined) => void): Disposable {
+    const listener = new Listener(this.#settings, this.#channel(channel), onMessage);
+    this.#listeners.add(listener);
+    return {
+      [Symbol.dispose]: () => {
+        this.#listeners.delete(listener);
+        listener.end();
+      },
+    };
+  }
+
+  /** Sends a message of at most 8,000 bytes to the channel; in a transaction, when the transaction commits. */
+  async notify(channel: string, message: string, query: Query = this.query): Promise<void> {
+    await query('select pg_notify($1, $2)', [this.#channel(channel), message]);
+  }
+
+  /** Channels belong to the whole database, so their names have the schema in them. */
+  #channel(name: string): string {
+    return `${this.schema.slice(1, -1)} ${name}`.slice(0, CHANNEL_LENGTH_MAX);
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    for (const listener of this.#listeners) listener.end();
     await Promise.all([this.#reads.end(), this.#commits.end(), this.#snapshots.end()]);
   }
 
