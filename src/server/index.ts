@@ -20,6 +20,8 @@ export {
 export { type RunningVolumeServer, startVolumeServer, type VolumeServerOptions } from './s3/volume-server.ts';
 export { startServer } from './server.ts';
 export type { AccessLine, RunningServer, ServerOptions } from './server-options.ts';
+export { openTokens } from './tokens/open-tokens.ts';
 export { RIGHTS, type Right } from './tokens/right.ts';
 export { TokenFile } from './tokens/token-file.ts';
 export { hashOfToken, type NamedToken, type TokenStore } from './tokens/token-store.ts';
+export { TokenTable } from './tokens/token-table.ts';

@@ -28,7 +28,7 @@ import { mirrorSyncKind, watchMirrors } from '../jobs/mirror-kind.ts';
 import { watchSchedules } from '../jobs/schedule-clock.ts';
 import { UploadStore } from '../jobs/upload-store.ts';
 import type { ServerOptions } from '../server-options.ts';
-import { TokenFile } from '../tokens/token-file.ts';
+import { openTokens } from '../tokens/open-tokens.ts';
 import type { TokenStore } from '../tokens/token-store.ts';
 import { CachedFigure } from './cached-figure.ts';
 import type { Calendar } from './calendar.ts';
@@ -102,7 +102,7 @@ export async function openApiServices(options: ApiServicesOptions): Promise<ApiS
     (name) => waiting.has(name),
   );
   const isNeeded = (job: Job) => exports.has(job.id) || (isInterrupted(job) && uploads.has(uploadOf(job.input)));
-  const tokens = new TokenFile(archive.directory);
+  const tokens = await openTokens(archive.directory, archive.database);
   const staged = await StagedContents.open({
     directory: join(archive.directory, STAGED_DIRECTORY),
     clock,

@@ -10,3 +10,7 @@
 export const RIGHTS = ['read', 'add', 'crawl', 'delete', 'admin'] as const;
 
 export type Right = (typeof RIGHTS)[number];
+
+export function isRight(text: unknown): text is Right {
+  return RIGHTS.some((right) => right === text);
+}

@@ -15,7 +15,7 @@ import { type FileHandle, open, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Exclusive, fileError, PinakesError, syncDirectory } from '../../base/index.ts';
-import { RIGHTS } from './right.ts';
+import { isRight } from './right.ts';
 import type { NamedToken, TokenStore } from './token-store.ts';
 
 const TOKENS_NAME = 'tokens.json';
@@ -171,7 +171,7 @@ function isToken(value: unknown): value is NamedToken {
   const { name, hash, rights, collections = [] } = (value ?? {}) as Partial<NamedToken>;
   const isText = (one: unknown) => typeof one === 'string';
   if (!isText(name) || !isText(hash) || !Array.isArray(rights) || !Array.isArray(collections)) return false;
-  return rights.every((right) => RIGHTS.includes(right)) && collections.every(isText);
+  return rights.every(isRight) && collections.every(isText);
 }
 
 function usageIn(text: string, path: string): Map<string, number> {

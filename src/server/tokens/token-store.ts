@@ -35,6 +35,8 @@ export interface TokenStore {
    * number gives back what was not stored.
    */
   charge(token: NamedToken, bytes: number): Promise<boolean>;
+  /** Ends timers, and writes what was counted last. */
+  close(): Promise<void>;
 }
 
 export function hashOfToken(secret: string): string {
