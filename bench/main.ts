@@ -4,6 +4,7 @@ import { benchArchive } from './archive.ts';
 import { benchCatalog } from './catalog.ts';
 import { benchCompare } from './compare.ts';
 import { benchCrawl } from './crawl.ts';
+import { benchDuplicates } from './duplicates.ts';
 import { benchPaging } from './paging.ts';
 import { benchReplay } from './replay.ts';
 import { benchS3 } from './s3.ts';
@@ -19,6 +20,7 @@ const BENCHES: Record<string, (argv: readonly string[]) => Promise<void>> = {
   catalog: benchCatalog,
   compare: benchCompare,
   crawl: benchCrawl,
+  duplicates: benchDuplicates,
   paging: benchPaging,
   replay: benchReplay,
   s3: benchS3,

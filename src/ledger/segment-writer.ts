@@ -45,8 +45,8 @@ import { formatOrigin } from './warcinfo-fields.ts';
 export const PENDING_BYTES_MAX = 4 * 1024 * 1024;
 /** The same on a volume of immutable objects, where each writing makes an object. Large parts are joined by copying. */
 const PENDING_PART_BYTES_MAX = 8 * 1024 * 1024;
-/** Parts of different segments that are put at the same time. */
-const PUTS_AT_ONCE = 8;
+/** Segments that are written, and volumes that are synced, at the same time. */
+const WRITES_AT_ONCE = 8;
 /** A segment with more parts is sealed. Every commit writes the list of parts, and sealing reads small ones. */
 const PARTS_MAX = 1000;
 /** More segments than a writer ever begins in one millisecond. */
@@ -240,6 +240,12 @@ export class SegmentWriter {
     return [...this.#full, ...this.#open.values()].some(({ segment }) => segment.number === number);
   }
 
+  /** Whether the record at this place was appended after the last commit. */
+  isUncommitted({ segment: number, offset }: Pick<Place, 'segment' | 'offset'>): boolean {
+    const open = this.dirty().find(({ segment }) => segment.number === number);
+    return open !== undefined && offset >= open.segment.bytes;
+  }
+
   dirty(): OpenSegment[] {
     return [...this.#full, ...this.#open.values()].filter((open) => open.isDirty);
   }
@@ -247,14 +253,14 @@ export class SegmentWriter {
   /** Makes everything appended durable, and returns the changes of the rows that follow from it. */
   async makeDurable(segments: readonly OpenSegment[] = this.dirty()): Promise<SegmentChange[]> {
     const byStore = new Map<OpenSegment['store'], string[]>();
-    // On a volume of immutable objects each is a request. They are sent together, those that others refer to first.
-    const first = segments.filter((open) => open.store.hasParts && !open.refersTo?.isDirty);
-    await mapLimited(first, PUTS_AT_ONCE, (open) => this.flush(open));
+    // Those that others refer to are written first.
+    const first = segments.filter((open) => !open.refersTo?.isDirty);
+    await mapLimited(first, WRITES_AT_ONCE, (open) => this.flush(open));
     for (const open of segments) {
       await this.flush(open);
       byStore.set(open.store, [...(byStore.get(open.store) ?? []), open.segment.name]);
     }
-    for (const [store, names] of byStore) await store.sync(names);
+    await mapLimited([...byStore], WRITES_AT_ONCE, ([store, names]) => store.sync(names));
     return segments.map(changeOf);
   }
 

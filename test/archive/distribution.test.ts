@@ -64,3 +64,20 @@ test('while a volume is missing, the next one takes its contents, and the others
     else assert.equal(volumeOf(key), homes[number]);
   }
 });
+
+test('duplicates that are stored together are written to one volume, unless their hash says where they belong', async (t) => {
+  for (const distribution of ['uniform', 'hash'] as const) {
+    const archive = await makeArchive(t, { policies: { distribution } });
+    for (const name of ['second', 'third'])
+      await archive.addVolume({ name, path: join(archive.directory, `volumes/${name}`) });
+    const storeAll = async (site: string) => {
+      const stored = await Promise.all(Array.from({ length: 40 }, (_, number) => store(archive, site, number)));
+      const segments = await archive.records.locate(stored.map(({ capture }) => capture.place));
+      return new Set(segments.map((segment) => segment?.volume));
+    };
+    assert.equal((await storeAll('one')).size, 3, 'new contents are distributed');
+    assert.equal((await storeAll('two')).size, distribution === 'hash' ? 3 : 1);
+    const { errors } = await archive.verify();
+    assert.equal(errors, 0);
+  }
+});

@@ -58,6 +58,25 @@ test('stores go to the volumes that are left, and fail with the name of a missin
   assert.deepEqual(await problemsOf(archive), []);
 });
 
+test('a volume that disappears right after a store gets no content, and no store fails', async (t) => {
+  // At one moment, so that the space of the volumes is not asked again by itself.
+  const archive = await makeArchive(t, { clock: () => NOON });
+  const second = join(archive.directory, 'volumes/second');
+  await archive.addVolume({ name: 'second', path: second });
+  const storeAll = (site: string) =>
+    Promise.all(
+      Array.from({ length: COUNT }, async (_, number) => {
+        const stored = await archive.store(page(urlOf(site, number), NOON, contentOf(`${site} ${number}`)));
+        return stored.key.slice(0, stored.key.indexOf(':'));
+      }),
+    );
+  assert.deepEqual(new Set(await storeAll('before')), new Set(['main', 'second']));
+  renameSync(second, `${second}-unplugged`);
+  assert.deepEqual(new Set(await storeAll('after')), new Set(['main']));
+  renameSync(`${second}-unplugged`, second);
+  assert.deepEqual(await problemsOf(archive), []);
+});
+
 test('stores that fail while the volume is missing leave one row of a segment at most', async (t) => {
   const archive = await makeArchive(t);
   await archive.store(page(urlOf('main', 1), NOON, contentOf('first')));

@@ -12,12 +12,13 @@
  *   note   displaced:<name of the volume>   `yes`, until a rebalance brought all contents home
  * ```
  */
-import { PinakesError, view } from '../../base/index.ts';
+import { view } from '../../base/index.ts';
 import type { CommitGroup } from '../../catalog/index.ts';
-import { type AnyVolume, isPartVolume, type VolumeSpace } from '../../volume/index.ts';
+import type { AnyVolume } from '../../volume/index.ts';
 import type { Connector } from '../connector.ts';
 import { sharingVolumes, VolumeHash } from './distribution.ts';
 import type { VolumeSet } from './volume-set.ts';
+import { type Spaces, spacesOf } from './volume-spaces.ts';
 
 export const DISPLACED_NOTE = 'displaced:';
 
@@ -37,23 +38,22 @@ export type ChoosingArchive = {
 };
 
 /**
- * A choice made from the current free space, for contents that are stored together. Volumes that disappeared since the
- * archive was opened get no content.
+ * A choice for contents that are stored together, made from the current free space, or from that which `spaces`
+ * returns. Volumes that disappeared since the archive was opened get no content.
  */
-export async function volumeChoice(archive: ChoosingArchive): Promise<VolumeChoice> {
+export async function volumeChoice(
+  archive: ChoosingArchive,
+  spaces: (volumes: readonly AnyVolume[]) => Promise<Spaces> = spacesOf,
+): Promise<VolumeChoice> {
   const writable = archive.volumes.writable();
   const isHash = archive.connector.policies.distribution === 'hash';
   if (writable.length === 0) throw archive.volumes.noneWritable();
   if (writable.length === 1 && !isHash) return () => writable[0]!.name;
-  const { there, spaces } = withRoom(await spacesOf(writable));
-  return isHash ? choiceByHash(archive, there) : choiceBySpace(archive, there, spaces);
+  const roomy = withRoom(await spaces(writable));
+  return isHash ? choiceByHash(archive, roomy.there) : choiceBySpace(archive, roomy);
 }
 
-function choiceBySpace(
-  { nodes }: ChoosingArchive,
-  there: readonly AnyVolume[],
-  spaces: readonly VolumeSpace[],
-): VolumeChoice {
+function choiceBySpace({ nodes }: ChoosingArchive, { there, spaces }: Spaces): VolumeChoice {
   const weights = spaces.map(({ freeBytes }, at) => (nodes.isStreaming(there[at]!.name) ? freeBytes / 2 : freeBytes));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   // Every volume has at least one share, so that rounding excludes none.
@@ -83,8 +83,6 @@ export async function noteDisplaced(archive: ChoosingArchive, volumes: readonly 
     await archive.commitGroup({ putNotes: Object.fromEntries(missing.map((note) => [note, 'yes'])) });
 }
 
-type Spaces = { readonly there: readonly AnyVolume[]; readonly spaces: readonly VolumeSpace[] };
-
 function withRoom(all: Spaces): Spaces {
   const places = all.there
     .keys()
@@ -92,27 +90,4 @@ function withRoom(all: Spaces): Spaces {
     .toArray();
   if (places.length === 0) return all;
   return { there: places.map((index) => all.there[index]!), spaces: places.map((index) => all.spaces[index]!) };
-}
-
-/** A volume that does not say how much room it has gets as much as a very large disk. */
-const UNKNOWN_SPACE: VolumeSpace = { freeBytes: 2 ** 40, totalBytes: 2 ** 40 };
-
-async function spaceOf(volume: AnyVolume): Promise<VolumeSpace> {
-  return isPartVolume(volume) ? UNKNOWN_SPACE : volume.space();
-}
-
-async function spacesOf(volumes: readonly AnyVolume[]): Promise<Spaces> {
-  const asked = await Promise.allSettled(volumes.map(spaceOf));
-  const there: AnyVolume[] = [];
-  const spaces: VolumeSpace[] = [];
-  const failures: unknown[] = [];
-  for (const [index, answer] of asked.entries()) {
-    if (answer.status === 'fulfilled') {
-      there.push(volumes[index]!);
-      spaces.push(answer.value);
-    } else if (answer.reason instanceof PinakesError) failures.push(answer.reason);
-    else throw answer.reason;
-  }
-  if (there.length === 0) throw failures[0];
-  return { there, spaces };
 }

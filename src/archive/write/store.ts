@@ -48,7 +48,6 @@ import type { OpenedArchive } from '../opened-archive.ts';
 import { blockId, type CatalogDraft } from '../revisit/catalog-draft.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
 import { appendStreamed } from '../segment/streamed-append.ts';
-import { volumeChoice } from '../segment/volume-choice.ts';
 import { CommitWindow, DISK_PACE, OBJECT_PACE } from './commit-window.ts';
 import { revisitDigest } from './referents.ts';
 import { Spool, sameBytes } from './spool.ts';
@@ -66,6 +65,7 @@ import {
   TEXT_LEVEL,
   targetUriOf,
 } from './store-input.ts';
+import { StoreTargets } from './store-targets.ts';
 import { UncommittedBytes, type UncommittedStore } from './uncommitted-bytes.ts';
 
 export type { Stored, StoreInput, StoreOptions };
@@ -114,6 +114,7 @@ export class StoreQueue {
     pace: () => (this.#archive.stores.writable().some(({ hasParts }) => hasParts) ? OBJECT_PACE : DISK_PACE),
   });
   readonly #uncommitted = new UncommittedBytes();
+  readonly #targets: StoreTargets;
   #running: Promise<void> | undefined;
   #spools = 0;
   /** The reason why stores are refused. Undefined until the queue is closed. */
@@ -123,6 +124,7 @@ export class StoreQueue {
 
   constructor(archive: OpenedArchive) {
     this.#archive = archive;
+    this.#targets = new StoreTargets(archive);
   }
 
   async store(input: StoreInput, options: StoreOptions): Promise<Stored> {
@@ -219,6 +221,7 @@ export class StoreQueue {
     } catch (error) {
       this.#fresh.clear();
       await this.#archive.segmentWriter.rollBack();
+      if (await this.#targets.haveChanged(error)) return this.#commitGroup(left);
       const isErrorOfOne = left.length > 1 && !(error instanceof PinakesError && error.retryable);
       // An error of one store must not cost the others in its group.
       if (isErrorOfOne) for (const waiting of left) await this.#commitGroup([waiting]);
@@ -239,13 +242,13 @@ export class StoreQueue {
     const lacking: Waiting[] = [];
     const ids = new Set<string>();
     await draft.load(group.flatMap((waiting) => this.#digestsOf(waiting)));
-    const choose = await this.#targets(group);
+    const kinds = await this.#kindsOf(group, draft);
     const ahead = await this.#encodeAhead(group, draft);
-    for (const waiting of group) {
+    for (const [index, waiting] of group.entries()) {
       const { id } = waiting.options;
       // A commit does not compare its captures with one another (C5).
       if (id !== undefined && ids.has(id)) break;
-      const kind = choose(waiting);
+      const kind = kinds[index]!;
       const open = segmentWriter.findOpen(kind) ?? (await segmentWriter.openFor(kind));
       if (this.#refersToUncommitted(waiting, draft, open)) break;
       const stored = await this.#write(waiting, draft, open, ahead.get(waiting));
@@ -318,32 +321,17 @@ export class StoreQueue {
   #refersToUncommitted(waiting: Waiting, draft: CatalogDraft, { segment: target }: OpenSegment): boolean {
     const held = this.#digestsOf(waiting).flatMap((digest) => draft.blocksOf(digest));
     if (held.length === 0) return false;
-    const committed = new Map(
-      this.#archive.segmentWriter.dirty().map(({ segment }) => [segment.number, segment.bytes]),
-    );
-    const fresh = held.filter(
-      ({ holder }) => holder.offset >= (committed.get(holder.segment) ?? Number.POSITIVE_INFINITY),
-    );
+    const fresh = held.filter(({ holder }) => this.#archive.segmentWriter.isUncommitted(holder));
     if (fresh.length === 0) return false;
     return waiting.options.mode === 'compare' || fresh.some((block) => block.holder.segment !== target.number);
   }
 
-  /** Returns the kind of segment for each store of the group. */
-  async #targets(group: readonly Waiting[]): Promise<(waiting: Waiting) => SegmentKind> {
-    const { collections, volumes } = this.#archive;
-    const numbers = new Map<string, number>();
-    for (const { options } of group) {
-      const name = collectionOf(options);
-      if (!numbers.has(name)) numbers.set(name, await collections.number(name));
-    }
-    const chooses = group.some(({ options }) => options.volume === undefined);
-    const volumeOf = chooses ? await volumeChoice(this.#archive) : undefined;
-    return (waiting) => {
-      const collectionName = collectionOf(waiting.options);
-      const { volume: wanted } = waiting.options;
-      const volume = wanted ? volumes.named(wanted).name : volumeOf!(this.#fingerprint(waiting));
-      return { collection: numbers.get(collectionName)!, collectionName, volume, coding: 'gzip' };
-    };
+  #kindsOf(group: readonly Waiting[], draft: CatalogDraft): Promise<SegmentKind[]> {
+    const targets = group.map((waiting) => {
+      const fingerprint = this.#fingerprint(waiting);
+      return { options: waiting.options, fingerprint, isHeld: draft.blocksOf(fingerprint).length > 0 };
+    });
+    return this.#targets.kindsOf(targets);
   }
 
   /** Undefined when the record needs the bytes of a content that the store only refers to. */
