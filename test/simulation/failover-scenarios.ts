@@ -8,6 +8,7 @@ import { ledgerCompactor } from './ledger-compactor.ts';
 import { ledgerDeleter } from './ledger-deleter.ts';
 import { ledgerHealer } from './ledger-healer.ts';
 import { finishOn } from './ledger-judge.ts';
+import { ledgerRelocator } from './ledger-relocator.ts';
 import { ledgerStream } from './ledger-stream.ts';
 import { ledgerWriter } from './ledger-writer.ts';
 import { capture, finishRemoval, oneDeleted, oneSealed, race, twoSealed } from './removal-scenarios.ts';
@@ -109,6 +110,15 @@ export const FAILOVER_SCENARIOS: readonly Scenario[] = [
     isLossy: true,
     hasFaults: false,
     finish,
+  },
+  {
+    name: 'Bl failover: a record is relocated, and its old segment written anew',
+    setup: twoSealed,
+    processes: { K: ledgerRelocator({ capture: 'p1' }), A: adopter },
+    goesBack: 'failover',
+    commitsBackMax: 12,
+    hasFaults: false,
+    finish: finishCompacted,
   },
   {
     name: 'Bk failover: a stream, and a writer whose segment is sealed by the adoption',

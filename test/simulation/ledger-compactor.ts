@@ -11,6 +11,7 @@ import {
   CAPTURE_ID_FIELD,
   compactionLease,
   isMissing,
+  Relocations,
   ReplacementWriter,
   type SegmentRecord,
   Swaps,
@@ -32,6 +33,8 @@ export type LedgerCompactorOptions = {
   readonly graceMs?: number;
   /** Whether the deletion segments are merged. */
   readonly merges?: boolean;
+  /** Whether relocations are finished that others began. */
+  readonly relocates?: boolean;
 };
 
 export function ledgerCompactor(options: LedgerCompactorOptions = {}): Work {
@@ -45,7 +48,7 @@ export function ledgerCompactor(options: LedgerCompactorOptions = {}): Work {
 }
 
 export async function compact(machine: Machine, options: LedgerCompactorOptions): Promise<void> {
-  const { volume = 'bucket', rounds = 1, graceMs = 0, merges = false } = options;
+  const { volume = 'bucket', rounds = 1, graceMs = 0, merges = false, relocates = false } = options;
   const { catalog, clock, ids: newId, sleep } = machine;
   const held = await leaseOf(machine, compactionLease(VOLUME));
   if (!held || (await catalog.isAdopting())) return;
@@ -53,6 +56,7 @@ export async function compact(machine: Machine, options: LedgerCompactorOptions)
   const stores = storesOf(machine, volume);
   const swaps = new Swaps({ catalog, stores, volume: VOLUME, lease, clock, graceMs });
   await swaps.finishSwaps();
+  if (relocates) await new Relocations({ catalog, stores, volume: VOLUME, lease }).finish();
   await swaps.discardUnfinished();
   const writer = writerOf(machine, { lease, volume });
   for (let round = 0; round < rounds; round++) {

@@ -39,7 +39,7 @@ export function finishOn(kind: VolumeKind): (world: World, trace?: Trace) => Pro
     const left = [...world.bucket.keys()].join();
     // Without the note about a swap, the replaced segment counts in a rebuild (R1). A successor writes it.
     if (await hasReplaced(world))
-      await runAlone(world, 'the next compactor', ledgerCompactor({ rounds: 0, volume: kind }), trace);
+      await runAlone(world, 'the next compactor', ledgerCompactor({ rounds: 0, relocates: true, volume: kind }), trace);
     await runAlone(world, 'the last collector', ledgerCollector, trace);
     world.now += DAY_MS;
     await runAlone(world, 'the very last collector', ledgerCollector, trace);

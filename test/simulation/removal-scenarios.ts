@@ -41,7 +41,12 @@ export function finishRemoval(kind: VolumeKind = 'bucket'): (world: World, trace
     const before = [...(await finish(world, trace)), ...judgeDeliveries(world.book)];
     if (before.length > 0) return before;
     for (const name of world.catalog.livingLeases()) world.catalog.expireLease(name);
-    await runAlone(world, 'the last compactor', ledgerCompactor({ rounds: 20, merges: true, volume: kind }), trace);
+    await runAlone(
+      world,
+      'the last compactor',
+      ledgerCompactor({ rounds: 20, merges: true, relocates: true, volume: kind }),
+      trace,
+    );
     const objects = await objectsOf(
       kind === 'bucket' ? new MemoryPartVolume(VOLUME, world.bucket) : openMemoryVolume(VOLUME, world.disk),
     );

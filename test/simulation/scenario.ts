@@ -28,6 +28,8 @@ export type Scenario = {
    * machine that has an embedded catalog, which also kills all processes.
    */
   readonly goesBack?: 'failover' | 'power cut';
+  /** By how many commits. Default: COMMITS_BACK_MAX. */
+  readonly commitsBackMax?: number;
   /** How often it may go back. Default: once. */
   readonly setbacksMax?: number;
   /** The catalog may be lost. What makes it again is a process of the scenario. */
@@ -70,8 +72,8 @@ export async function runSchedule({
   onAllowed,
   trace,
 }: Schedule): Promise<ScheduleResult> {
-  const { goesBack } = scenario;
-  const world = new World({ keepsHistory: goesBack !== undefined, without: prepared.without }, prepared);
+  const { goesBack, commitsBackMax = COMMITS_BACK_MAX } = scenario;
+  const world = new World({ commitsBackMax: goesBack ? commitsBackMax : 0, without: prepared.without }, prepared);
   world.hasFaults = scenario.hasFaults ?? true;
   world.isEmbedded = goesBack === 'power cut';
   const { stepsMax } = scenario;
@@ -116,7 +118,7 @@ const NOTHING: readonly WorldAction[] = [];
 /** What may happen to the world at each step of a scenario. */
 function actionsOf(scenario: Scenario, world: World, scheduler: Scheduler): () => readonly WorldAction[] {
   const ended = new Set<string>();
-  const { leasesEnd = [], goesBack, setbacksMax = 1, isLossy = false } = scenario;
+  const { leasesEnd = [], goesBack, setbacksMax = 1, commitsBackMax = COMMITS_BACK_MAX, isLossy = false } = scenario;
   const isQuiet = leasesEnd.length === 0 && !goesBack && !isLossy;
   return () => {
     if (isQuiet && world.late.length === 0) return NOTHING;
@@ -142,7 +144,7 @@ function actionsOf(scenario: Scenario, world: World, scheduler: Scheduler): () =
           });
     }
     if (goesBack && world.setbacks < setbacksMax)
-      for (let commits = 1; commits <= COMMITS_BACK_MAX; commits++)
+      for (let commits = 1; commits <= commitsBackMax; commits++)
         if (world.canGoBack(commits, goesBack === 'power cut'))
           add('back', 1, `the catalog goes back by ${commits} commits`, () =>
             goBack(world, scheduler, scenario, commits),

@@ -12,7 +12,7 @@ import type { Without } from './without.ts';
 
 export const VOLUME = 'main';
 const START: EpochMs = Date.UTC(2026, 0, 2);
-/** A catalog goes back by at most so many commits. */
+/** A catalog goes back by at most so many commits, unless a scenario says otherwise. */
 export const COMMITS_BACK_MAX = 3;
 
 /** A PUT without an answer that has not arrived yet. */
@@ -22,8 +22,8 @@ export type LatePut = { readonly name: string; readonly bytes: Uint8Array };
 type Remembered = { readonly before: SavedCatalog; readonly isDurable: boolean };
 
 export type WorldOptions = {
-  /** Whether the catalog can go back. */
-  readonly keepsHistory?: boolean;
+  /** By how many commits the catalog can go back. Default: 0. */
+  readonly commitsBackMax?: number;
   readonly without?: Without;
 };
 
@@ -46,14 +46,14 @@ export class World {
   onlyFor: string | undefined;
   /** Whether the catalog is in the process that owns it, so that its answers are never lost. */
   isEmbedded = false;
-  readonly #keepsHistory: boolean;
+  readonly #commitsBackMax: number;
   /** The bytes of every name that anything was put under (P2). */
   readonly named: Map<string, Uint8Array>;
   readonly #idSources = new Map<string, number>();
   /** Rules that were broken at the moment of an operation. */
   readonly breaches: string[] = [];
 
-  constructor({ keepsHistory = false, without = {} }: WorldOptions = {}, copied?: World) {
+  constructor({ commitsBackMax = 0, without = {} }: WorldOptions = {}, copied?: World) {
     this.without = without;
     this.now = copied?.now ?? START;
     const options = { clock: () => this.now, ...(copied && { state: copied.catalog.save() }) };
@@ -63,7 +63,7 @@ export class World {
     this.book = new Book(copied?.book);
     this.incarnation = copied?.incarnation ?? 1;
     this.isEmbedded = copied?.isEmbedded ?? false;
-    this.#keepsHistory = keepsHistory;
+    this.#commitsBackMax = commitsBackMax;
     this.named = new Map(copied?.named);
   }
 
@@ -76,11 +76,11 @@ export class World {
 
   /** Called before a change of the catalog. Returns what to call when the change was made. */
   beforeChange(): (isDurable: boolean) => void {
-    if (!this.#keepsHistory) return () => {};
+    if (this.#commitsBackMax === 0) return () => {};
     const before = this.catalog.save();
     return (isDurable) => {
       this.history.push({ before, isDurable });
-      if (this.history.length > COMMITS_BACK_MAX) this.history.shift();
+      if (this.history.length > this.#commitsBackMax) this.history.shift();
     };
   }
 

@@ -1,4 +1,5 @@
 /** `npm run trial -- NAME`: runs one trial, a long run by hand; without a name lists all trials. */
+import { tryAddMemory } from './add-memory.ts';
 import { contentsTrial } from './contents.ts';
 import { tryCopies } from './copies.ts';
 import { tryTakedowns } from './mirror.ts';
@@ -7,6 +8,7 @@ import { tryS3Faults } from './s3-faults.ts';
 import { tryZombies } from './zombie.ts';
 
 const TRIALS: Record<string, (argv: readonly string[]) => Promise<void>> = {
+  'add-memory': tryAddMemory,
   contents: contentsTrial,
   copies: tryCopies,
   mirror: tryTakedowns,

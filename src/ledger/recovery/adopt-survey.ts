@@ -3,8 +3,9 @@
  * and the highest number of an incarnation (R2). What of an earlier incarnation is not in the newest list of its volume
  * counts for nothing. Each list is read once, so one that arrives later changes nothing.
  */
-import type { CatalogView, Segment } from '../../catalog/index.ts';
+import { ADOPTION_LEASE, type CatalogView, type Segment } from '../../catalog/index.ts';
 import type { ObjectInfo } from '../../volume/index.ts';
+import { COMPACTION_LEASES } from '../lease.ts';
 import { chainOf, type FoundPart, parsePartName } from '../part-name.ts';
 import { parseReplacedName, type ReplacedNotes, readReplacedNotes } from '../replaced-notes.ts';
 import { begunName, incarnationOfName, isSegmentName } from '../segment-name.ts';
@@ -20,7 +21,7 @@ export type SurveyedSegment = {
   readonly volume: string;
   readonly object: ObjectInfo | undefined;
   readonly parts: readonly FoundPart[];
-  /** What its first record says. Read only where the catalog has no row of the segment. */
+  /** What its first record says. Read only where the catalog has no row of the segment, or one that was begun. */
   readonly origin: SegmentOriginRecord | undefined;
 };
 
@@ -154,6 +155,11 @@ async function listVolume(store: SegmentStore): Promise<Listed> {
   return listed;
 }
 
+/** Whether a compactor or an adoption listed the segment. */
+function isOfRecovery({ lease }: Segment): boolean {
+  return lease !== undefined && (lease.name === ADOPTION_LEASE || lease.name.startsWith(COMPACTION_LEASES));
+}
+
 async function surveyed(
   { store, objects, parts: allParts }: Listed,
   name: string,
@@ -167,7 +173,8 @@ async function surveyed(
     : ({ name, state: 'open', bytes: first?.bytes ?? 0, parts: first ? [first] : [] } as const);
   const { volume } = store;
   try {
-    const origin = row ? undefined : await readOrigin(store, content, content.bytes);
+    const isKnown = row && !(row.state === 'open' && object && isOfRecovery(row));
+    const origin = isKnown ? undefined : await readOrigin(store, content, content.bytes);
     return { name, volume, object, parts, origin };
   } catch (error) {
     if (!isMissing(error)) throw error;

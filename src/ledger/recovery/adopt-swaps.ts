@@ -5,9 +5,12 @@
  * 1. `enterReplacement`: the records of the replacement are entered. A capture that the catalog has in a replaced
  *    segment moves, and the content that it holds with it. Other records are entered under the checks of a commit, as
  *    in healing (C3, C5, D3); what is refused is a dead record.
- * 2. Deletions are carried out. Captures that the replacement left out were deleted before it was written.
+ * 2. Deletions are carried out. Captures that the replacement left out were deleted or relocated before it was written.
  * 3. `endSwaps`: contents that were held in a replaced segment get another holder, and the rows of these
  *    segments go, unless a capture is left in one. The next holder of the compaction lease removes the objects.
+ *
+ * Records that were relocated before a segment was replaced are in other segments that a compactor wrote. These are
+ * entered in the same way, after the replacements.
  *
  * Each step can be done again.
  */
@@ -16,6 +19,7 @@ import type { BlockKey, Capture, CommitGroup, CommitOutcome, Lease, Place, Segme
 import { askAgain } from '../ask-again.ts';
 import { commitCounted } from '../counters.ts';
 import { namedContent, ownGroup } from '../own-records.ts';
+import { RELOCATING_NOTE } from '../replacement/relocation.ts';
 import { REPLACED_NOTE, SWAPPING_NOTE } from '../replacement/swap.ts';
 import { RUNS_NOTE } from '../runs.ts';
 import { type SegmentRecord, segmentRecords } from '../segment-records.ts';
@@ -27,25 +31,33 @@ const RECORDS_MAX = 500;
 /** Each try fails only because another process changed what the group refers to. */
 const TRIES_MAX = 1000;
 
-/** A segment in a volume, with the rows of the segments that it replaced. */
-export type LostSwap = { readonly replacement: Segment; readonly replaced: readonly Segment[]; readonly bytes: number };
+/** A segment in a volume that a compactor wrote, with its row. */
+export type LostSegment = { readonly replacement: Segment; readonly bytes: number };
+/** With the rows of the segments that it replaced. */
+export type LostSwap = LostSegment & { readonly replaced: readonly Segment[] };
 
 type Options = Omit<HealingOptions, 'lease'> & { readonly lease: Lease };
 
 type Move = NonNullable<CommitGroup['moves']>[number];
 type HolderMove = NonNullable<CommitGroup['holderMoves']>[number];
 
-/** The row of the replacement, sealed. Undefined: the lease was lost. */
-export async function enterReplacement(options: Options, swap: LostSwap): Promise<Segment | undefined> {
-  const { bytes } = swap;
-  const { name, volume } = swap.replacement;
+/**
+ * Enters the records of a segment, of which the catalog has captures in the replaced ones: of all lost swaps, since a
+ * record may have been relocated before. Returns its row, sealed. Undefined: the lease was lost.
+ */
+export async function enterReplacement(
+  options: Options,
+  { replacement, bytes }: LostSegment,
+  replaced: readonly Segment[],
+): Promise<Segment | undefined> {
+  const { name, volume } = replacement;
   const content = sealedBytes(name, bytes);
   const store = options.stores.get(volume);
-  let row = swap.replacement;
+  let row = replacement;
   if (row.state === 'sealed') return row;
   let records: SegmentRecord[] = [];
   const enter = async () => {
-    const entered = records.length > 0 ? await enterRecords(options, row, swap.replaced, records) : row;
+    const entered = records.length > 0 ? await enterRecords(options, row, replaced, records) : row;
     if (entered) row = entered;
     records = [];
     await options.onStep?.();
@@ -192,7 +204,10 @@ export async function endSwaps(options: Options, swaps: readonly LostSwap[]): Pr
     const outcome = await ask(options, {
       segments: gone.map((row) => ({ ...changeOf(row, {}), to: undefined })),
       putNotes: Object.fromEntries(removals),
-      removeNotes: [SWAPPING_NOTE + replacement.name, ...gone.map(({ name }) => RUNS_NOTE + name)],
+      removeNotes: [
+        SWAPPING_NOTE + replacement.name,
+        ...gone.flatMap(({ name }) => [RUNS_NOTE, SWAPPING_NOTE, RELOCATING_NOTE].map((note) => note + name)),
+      ],
       keepsUnreferenced: true,
     });
     if (outcome.kind !== 'committed') return false;

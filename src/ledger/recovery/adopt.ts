@@ -20,12 +20,13 @@ import { commitCounted } from '../counters.ts';
 import { isDeletionSegment } from '../deletion-record.ts';
 import { COMPACTION_LEASES, HeldLease, type LeaseOptions } from '../lease.ts';
 import { chainOf } from '../part-name.ts';
+import { pendingRelocations, Relocations } from '../replacement/relocation.ts';
 import { pendingSwaps, REPLACED_NOTE, Swaps } from '../replacement/swap.ts';
 import { begunName, folderOf } from '../segment-name.ts';
 import type { SegmentStores } from '../segment-store.ts';
 import { adoptContents } from './adopt-records.ts';
 import { Survey, type SurveyedSegment } from './adopt-survey.ts';
-import { endSwaps, enterReplacement, type LostSwap } from './adopt-swaps.ts';
+import { endSwaps, enterReplacement, type LostSegment, type LostSwap } from './adopt-swaps.ts';
 import { fixedOf, type HealedSegment, type HealingOptions, healSegment, unlessLost } from './heal.ts';
 import { planHealing } from './heal-plan.ts';
 import { incarnationOf } from './incarnation.ts';
@@ -82,7 +83,8 @@ class Adoption {
     const survey = await Survey.make(stores, catalog);
     const isEmpty = (await catalog.totals()).captures === 0;
     const swaps = await this.#findLostSwaps(survey);
-    const ended = swaps && (await this.#lookAtAll(survey, swaps));
+    const relocations = swaps && (await this.#findRelocations(survey, swaps));
+    const ended = relocations && (await this.#lookAtAll(survey, swaps, relocations));
     if (!ended) return undefined;
     const isDeletion = ({ row }: Ended) => isDeletionSegment(row);
     const deletions = ended.filter(isDeletion);
@@ -91,27 +93,26 @@ class Adoption {
     if (isEmpty && !(await this.#healAll(deletions, healed))) return undefined;
     for (const one of others) if (!(await this.#enterContents(one))) return undefined;
     if (!(await this.#healAll(others, healed))) return undefined;
-    for (const swap of swaps) if (!(await enterReplacement(this.#healing(), swap))) return undefined;
+    const replaced = swaps.flatMap((swap) => swap.replaced);
+    for (const swap of [...swaps, ...relocations])
+      if (!(await enterReplacement(this.#healing(), swap, replaced))) return undefined;
     if (!isEmpty && !(await this.#healAll(deletions, healed))) return undefined;
-    if (!(await endSwaps(this.#healing(), swaps))) return undefined;
     const isWhole = !healed.some(({ kind }) => kind === 'damaged');
     if (isWhole && !(await sweepContents({ ...this.#options, lease: this.#lease }))) return undefined;
+    // Contents without references would keep the rows of replaced segments.
+    if (!(await endSwaps(this.#healing(), swaps))) return undefined;
     if (!(await this.#writeLists(survey))) return undefined;
     return (await askAgain(() => catalog.endAdoption(this.#lease), this.#options.again)) ? healed : undefined;
   }
 
   /**
    * The swaps that the catalog lost: of each row, the notes lead to a segment that is not a seal of it. Replacements
-   * without a row get one. Swaps that the catalog has begun are ended first. Undefined: the lease was lost.
+   * without a row get one. Swaps and relocations that the catalog has begun are ended first. Undefined: the lease was
+   * lost.
    */
   async #findLostSwaps(survey: Survey): Promise<LostSwap[] | undefined> {
-    const { catalog, stores, clock, again } = this.#options;
-    const pending = await pendingSwaps(catalog);
-    if (pending.size > 0)
-      for (const { volume } of stores.writable()) {
-        const options = { catalog, stores, volume, lease: this.#lease, clock, graceMs: 0, ...(again && { again }) };
-        await new Swaps(options).finishSwaps();
-      }
+    const { catalog } = this.#options;
+    await this.#endBegun(survey);
     const rows = await catalog.segments();
     const replacedBy = new Map<string, Segment[]>();
     for (const row of rows) {
@@ -129,16 +130,59 @@ class Adoption {
     return swaps;
   }
 
-  /** Fixes what counts for each segment of an ended writer. Segments without a row get one. */
-  async #lookAtAll(survey: Survey, swaps: readonly LostSwap[]): Promise<Ended[] | undefined> {
+  /** A segment of which the object is gone was replaced since, which is a lost swap too. */
+  async #endBegun(survey: Survey): Promise<void> {
+    const { catalog, stores, clock, again } = this.#options;
+    const begun = [...(await pendingSwaps(catalog)).keys(), ...(await pendingRelocations(catalog)).keys()];
+    const gone = new Set(begun.filter((name) => !survey.hasObject(name)));
+    if (gone.size === begun.length) return;
+    for (const { volume } of stores.writable()) {
+      const options = { catalog, stores, volume, lease: this.#lease, clock, graceMs: 0, ...(again && { again }) };
+      await new Swaps(options).finishSwaps(gone);
+      await new Relocations(options).finish(gone);
+    }
+  }
+
+  /**
+   * Segments that a compactor wrote and the catalog does not know, while swaps were lost too. A record may have been
+   * relocated to one of them before the segment was replaced in which the catalog has it (relocation.ts). Undefined:
+   * the lease was lost.
+   */
+  async #findRelocations(survey: Survey, swaps: readonly LostSwap[]): Promise<LostSegment[] | undefined> {
+    if (swaps.length === 0) return [];
     const { catalog } = this.#options;
-    const swapped = new Set(swaps.flatMap(({ replacement, replaced }) => [replacement, ...replaced]).map(numberOf));
-    const rows = (await catalog.segments()).filter(({ number }) => !swapped.has(number));
+    const rows = new Map((await catalog.segments()).map((row) => [row.name, row]));
+    const known = new Set(swaps.map(({ replacement }) => replacement.name));
+    const relocations: LostSegment[] = [];
+    for (const found of survey.segments.values()) {
+      const { name, object, origin } = found;
+      if (!object || known.has(name) || isDeletionSegment(found)) continue;
+      if (!origin?.lease?.name.startsWith(COMPACTION_LEASES)) continue;
+      if (origin.lease.incarnation === this.#lease.incarnation) continue;
+      if (!survey.counts(found, (old) => rows.has(old))) continue;
+      const row = rows.get(name) ?? (await this.#list(found));
+      if (!row) return undefined;
+      relocations.push({ replacement: row, bytes: object.bytes });
+    }
+    return relocations;
+  }
+
+  /** Fixes what counts for each segment of an ended writer. Segments without a row get one. */
+  async #lookAtAll(
+    survey: Survey,
+    swaps: readonly LostSwap[],
+    relocations: readonly LostSegment[],
+  ): Promise<Ended[] | undefined> {
+    const { catalog } = this.#options;
+    const lost = [...swaps, ...relocations].map(({ replacement }) => replacement);
+    const entered = [...lost, ...swaps.flatMap(({ replaced }) => replaced)];
+    const numbers = new Set(entered.map(({ number }) => number));
+    const rows = (await catalog.segments()).filter(({ number }) => !numbers.has(number));
     const names = new Set(rows.map(({ name }) => name));
     // A fresh seal that was begun has a row, and the parts under the name that the segment was begun under.
     const begunNames = new Set(rows.map(({ name }) => begunName(name)));
     const ended: Ended[] = [];
-    const taken = new Set(swaps.flatMap(({ replacement, replaced }) => [replacement, ...replaced]).map(nameOf));
+    const taken = new Set(entered.map(({ name }) => name));
     for (const row of rows) {
       const stands = survey.standsFor(row.name);
       if (stands !== undefined) taken.add(stands);
@@ -164,9 +208,10 @@ class Adoption {
   }
 
   /** A living writer of this incarnation, and replacements that were being written. */
-  #isLeftAlone({ lease }: Segment): boolean {
+  #isLeftAlone({ lease, state }: Segment): boolean {
     if (!lease || lease.name === ADOPTION_LEASE) return false;
-    return lease.incarnation === this.#lease.incarnation || lease.name.startsWith(COMPACTION_LEASES);
+    if (lease.incarnation === this.#lease.incarnation) return true;
+    return state === 'open' && lease.name.startsWith(COMPACTION_LEASES);
   }
 
   /** Undefined: the lease was lost. */
@@ -259,14 +304,6 @@ class Adoption {
     }
     return true;
   }
-}
-
-function numberOf({ number }: Segment): number {
-  return number;
-}
-
-function nameOf({ name }: Segment): string {
-  return name;
 }
 
 /** Sealed segments first (R6), each kind by name (R5). */

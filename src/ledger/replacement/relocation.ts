@@ -19,6 +19,9 @@
  * was deleted is deleted by its mark in both (D2). The old bytes go only when compaction replaces the old segment. That
  * is after the catalog has the capture at its new place, durably, since a commit that moves something is durable.
  *
+ * A catalog that went back may have the capture where it was, in a segment that was replaced since. So an adoption
+ * looks for the captures of replaced segments in every segment that a compactor wrote (recovery/adopt-swaps.ts).
+ *
  * Before `begin`, nothing counts: the row is open and empty, and the next holder of the lease discards it. After it,
  * the next holder goes on (`finish`). Each step can be done again. The leases of both volumes are held: that of the new
  * segment by this class, and those of the old ones by the caller, so that no compaction replaces them meanwhile.
@@ -80,10 +83,11 @@ export class Relocations {
     return this.#finish(sealed, old);
   }
 
-  /** Goes on with the relocations to this volume that began. */
-  async finish(): Promise<void> {
+  /** Goes on with the relocations to this volume that began, except those to these segments. */
+  async finish(except: ReadonlySet<string> = new Set()): Promise<void> {
     const { catalog, volume } = this.#options;
     for (const [name, oldNames] of await pendingRelocations(catalog)) {
+      if (except.has(name)) continue;
       const row = await catalog.segmentByName(name);
       if (row && row.volume !== volume) continue;
       const old: Segment[] = [];

@@ -92,10 +92,11 @@ export class Swaps {
     return undefined;
   }
 
-  /** Finishes the swaps that began in this volume, and removes replacements that were not finished. */
-  async finishSwaps(): Promise<void> {
+  /** Finishes the swaps that began in this volume, except those of these replacements. */
+  async finishSwaps(except: ReadonlySet<string> = new Set()): Promise<void> {
     const { catalog, volume } = this.#options;
     for (const [name, replacedNames] of await pendingSwaps(catalog)) {
+      if (except.has(name)) continue;
       const row = await catalog.segmentByName(name);
       if (row && row.volume !== volume) continue;
       const replaced: Segment[] = [];
