@@ -30,6 +30,7 @@ import { type Examination, examineOpened } from './maintain/doctor.ts';
 import { healArchive } from './maintain/heal.ts';
 import type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
 import { listNodes, type NodeStatus } from './maintain/node-status.ts';
+import { listSilentParts, type SilentPart } from './maintain/readiness.ts';
 import { endRebuild, type RebuildOptions, rebuildCatalog } from './maintain/rebuild.ts';
 import type { RecompressOptions, RecompressReport } from './maintain/recompress.ts';
 import type { ReleaseOptions } from './maintain/release.ts';
@@ -403,6 +404,11 @@ export class Archive implements CaptureReader {
     return listNodes(this.#opened);
   }
 
+  /** The catalog and the volumes that do not answer. Asks each of them, for 3 seconds at most. */
+  silentParts(): Promise<SilentPart[]> {
+    return listSilentParts(this.#opened);
+  }
+
   /**
    * Adds a volume and catalogues the segments in it. When the signal aborts this, the next opening of the archive
    * catalogues the rest.
@@ -560,19 +566,13 @@ export class Archive implements CaptureReader {
     return this.#opened.catalog.incarnation();
   }
 
-  /**
-   * Creates the catalog again from the segments and the tombstones beside them. After an interruption, the next opening
-   * completes it.
-   */
+  /** Creates the catalog again from the segments. After an interruption, the next opening completes it. */
   async rebuild(options: RebuildOptions = {}): Promise<void> {
     this.#opened.assertTaking();
     return this.#compactions.run(() => rebuildCatalog(this.#opened, options));
   }
 
-  /**
-   * Waits for all stores and changes requested so far and makes the catalog durable too. Acknowledged stores are
-   * durable without this (I2).
-   */
+  /** Waits for all changes requested so far and makes the catalog durable. Stores do not need this (I2). */
   async flush(): Promise<void> {
     await this.#store.drain();
     await this.#opened.idle();

@@ -40,6 +40,7 @@ export {
 export { type Advice, adviceOn } from './maintain/doctor-advice.ts';
 export type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
 export type { NodeState, NodeStatus } from './maintain/node-status.ts';
+export type { SilentPart } from './maintain/readiness.ts';
 export type { RecompressReport } from './maintain/recompress.ts';
 export type { ReleaseOptions } from './maintain/release.ts';
 export type { StayingSegments } from './maintain/staying-segments.ts';

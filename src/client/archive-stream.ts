@@ -11,7 +11,7 @@
  * ```
  */
 import { FrameReader } from './frame-reader.ts';
-import { pause } from './server-request.ts';
+import { PASSING, pause } from './server-request.ts';
 
 export type StreamQuestion = {
   readonly format?: 'warc' | 'jsonl';
@@ -54,6 +54,7 @@ export type StreamPart = {
 const PART_BYTES_MAX = 8 * 1024 * 1024;
 const ATTEMPTS_MAX = 6;
 const WAIT_MS = 250;
+const WAIT_MS_MAX = 10_000;
 
 /** The server refuses the stream: the question is not valid, or the cursor has expired. */
 export class StreamRefusedError extends Error {
@@ -61,12 +62,19 @@ export class StreamRefusedError extends Error {
   readonly status: number;
   readonly code: string;
   readonly advice: string;
+  /** How long the server asks to wait before another try. */
+  readonly retryAfterMs: number;
 
-  constructor(status: number, { code, message, advice }: { code: string; message: string; advice: string }) {
+  constructor(
+    status: number,
+    { code, message, advice }: { code: string; message: string; advice: string },
+    retryAfterMs = 0,
+  ) {
     super(message);
     this.status = status;
     this.code = code;
     this.advice = advice;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -125,7 +133,7 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
         failures = -1;
       } catch (error) {
         signal?.throwIfAborted();
-        if (error instanceof StreamRefusedError && error.status !== 503) throw error;
+        if (error instanceof StreamRefusedError && !PASSING.has(error.status)) throw error;
         failure = error;
         if (this.#cursor !== before) failures = 0;
       }
@@ -133,7 +141,8 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
         throw failure instanceof StreamRefusedError
           ? failure
           : new StreamBrokenError(this.#cursor, this.#bytesBehind, failure);
-      await pause(WAIT_MS * 2 ** Math.max(0, failures), signal);
+      const asked = failure instanceof StreamRefusedError ? Math.min(failure.retryAfterMs, WAIT_MS_MAX) : 0;
+      await pause(Math.max(asked, WAIT_MS * 2 ** Math.max(0, failures)), signal);
     }
   }
 
@@ -210,7 +219,11 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
 async function refusal(response: Response): Promise<StreamRefusedError> {
   const unknown = { code: 'UNKNOWN', message: `the server answered with status ${response.status}`, advice: '' };
   const { error } = (await response.json().catch(() => ({}))) as { error?: Partial<typeof unknown> };
-  return new StreamRefusedError(response.status, { ...unknown, ...error });
+  return new StreamRefusedError(
+    response.status,
+    { ...unknown, ...error },
+    1000 * Number(response.headers.get('retry-after') ?? 0),
+  );
 }
 
 function joined(parts: readonly Uint8Array[], bytes: number): Uint8Array {

@@ -27,7 +27,7 @@ const ATTEMPTS_MAX = 8;
 const WAIT_MS = 250;
 const WAIT_MS_MAX = 10_000;
 /** Statuses that pass: too slow, too many requests, a proxy without its server, a server that stops. */
-const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
+export const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
 /** The server refuses a request. */
 export class RequestRefusedError extends Error {

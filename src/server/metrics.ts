@@ -8,7 +8,17 @@ import { type Archive, LEDGER_EVENTS, type LedgerEventKind } from '../archive/in
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
 /** Requests are counted by these parts of the server. */
-export type RouteName = 'api' | 'cdx' | 'healthz' | 'metrics' | 'refused' | 'replay' | 'segments' | 'ui' | 'web';
+export type RouteName =
+  | 'api'
+  | 'cdx'
+  | 'healthz'
+  | 'metrics'
+  | 'readyz'
+  | 'refused'
+  | 'replay'
+  | 'segments'
+  | 'ui'
+  | 'web';
 
 export class Metrics {
   readonly #registry = new Registry();

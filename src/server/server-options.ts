@@ -60,6 +60,8 @@ export type ServerOptions = {
   readonly proxies?: readonly string[] | undefined;
   /** How long the server waits for clients. Each field has a default. */
   readonly timeouts?: Partial<ClientTimeouts>;
+  /** How long requests and jobs under way may take after the server was asked to stop; 30 s by default. */
+  readonly leaveMs?: number | undefined;
   /** Milliseconds that never go back, with fractions, for latencies; the default is the clock. */
   readonly stopwatch?: () => number;
   /** Whether the server updates the search index in the background. */
@@ -81,8 +83,9 @@ export type RunningServer = {
   /** The path of the command socket; undefined without `runCommand`. */
   readonly commandPath: string | undefined;
   /**
-   * Refuses new requests, waits until running requests end, and asks jobs to stop at a safe point. The archive stays
-   * open. `force` aborts requests and jobs that still run.
+   * Leaves: begins no new work, and waits until the requests under way and the jobs have ended, at most `leaveMs`. Jobs
+   * and streams end at their next safe point, and reading goes on. Then it closes the sockets. The archive stays open.
+   * `force` ends the wait.
    */
   close(options?: { force?: AbortSignal }): Promise<void>;
 };

@@ -8,6 +8,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { whenAborted } from '../base/index.ts';
 import { Replayer } from '../replay/index.ts';
 import { openApiServices } from './api/api-services.ts';
 import { registerApi } from './api/register-api.ts';
@@ -23,6 +24,7 @@ import { ListeningSocket, URL_CHARACTERS_MAX } from './http/listening-socket.ts'
 import { addressOf, Origins } from './http/origins.ts';
 import { HttpProblem, NOT_FOUND, problemFromError, sendProblem } from './http/problem.ts';
 import { Metrics } from './metrics.ts';
+import { Readiness } from './readiness.ts';
 import { ReplayRoutes } from './replay/replay-routes.ts';
 import { WebRoutes } from './replay/web-routes.ts';
 import type { AccessLine, RunningServer, ServerOptions } from './server-options.ts';
@@ -30,8 +32,8 @@ import { UiFiles } from './ui-files.ts';
 import { UiRoutes } from './ui-routes.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
-/** How long running replies may take after the server was asked to stop. */
-const STOP_TIMEOUT_MS = 10_000;
+/** How long requests and jobs under way may take after the server was asked to stop. */
+const LEAVE_MS = 30_000;
 /** Routes are kept for this many host names. */
 const HOST_NAMES_MAX = 16;
 
@@ -77,8 +79,9 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
   };
   const routes = apiRoutes(services, facts, (request) => command?.has(request) === true);
   const app = newApp(homeFor, onFailure);
-  await registerApi(app, routes, guard, services.stopping);
+  await registerApi(app, routes, guard, services);
   await app.ready();
+  const readiness = new Readiness(archive, stopwatch);
   const metrics = new Metrics(archive, () => services.jobs.counts(), version);
   const cdx = new CdxRoute(archive, guard);
   const routesUnder = cachedByName((name) => {
@@ -86,7 +89,7 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
     const replayer = new Replayer(archive, named);
     const web = new WebRoutes({ archive, replayer, uiFiles, origins: named });
     return {
-      ui: new UiRoutes({ archive, app, cdx, web, metrics, uiFiles, guard, origins: named }),
+      ui: new UiRoutes({ archive, app, cdx, web, metrics, readiness, uiFiles, guard, origins: named }),
       replay: new ReplayRoutes(replayer, named, guard),
     };
   });
@@ -97,15 +100,17 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
   replay.handleWith(handlerFor('replay', (context) => routesFor(context).replay.dispatch(context)));
   command?.handleWith(handlerFor('command', (context) => dispatchCommand(app, context)));
 
+  const sockets = [ui, replay, ...(command ? [command] : [])];
   const stop = async (force: AbortSignal | undefined) => {
-    const timeouts = AbortSignal.timeout(STOP_TIMEOUT_MS);
-    const end = force ? AbortSignal.any([force, timeouts]) : timeouts;
-    await Promise.all([
-      services.stop(force ?? new AbortController().signal),
-      ui.stop(end),
-      replay.stop(end),
-      command?.stop(end),
-    ]);
+    const timeout = AbortSignal.timeout(options.leaveMs ?? LEAVE_MS);
+    const end = force ? AbortSignal.any([force, timeout]) : timeout;
+    // The sockets still listen: others learn here that the server leaves, and read until then.
+    readiness.leave();
+    const leaving = Promise.all([services.leave(end), ...sockets.map((socket) => socket.leave())]);
+    const ended = new Promise<void>((resolve) => whenAborted(end, resolve));
+    await Promise.race([leaving, ended]);
+    await Promise.all(sockets.map((socket) => socket.stop(end)));
+    await services.stop(end);
     await app.close();
     metrics.close();
   };

@@ -13,6 +13,7 @@ import type { Guard } from './http/guard.ts';
 import { accepts, HttpProblem, isForWindow, NOT_FOUND, requireReading, SCREENS_MISSING } from './http/problem.ts';
 import { endReply } from './http/reply-end.ts';
 import type { Metrics } from './metrics.ts';
+import type { Readiness } from './readiness.ts';
 import { sendSegment } from './replay/segment-files.ts';
 import type { WebRoutes } from './replay/web-routes.ts';
 import type { UiFiles } from './ui-files.ts';
@@ -23,6 +24,7 @@ export type UiRoutesOptions = {
   readonly cdx: CdxRoute;
   readonly web: WebRoutes;
   readonly metrics: Metrics;
+  readonly readiness: Readiness;
   readonly uiFiles: UiFiles;
   readonly guard: Guard;
   readonly origins: ReplayOrigins;
@@ -40,10 +42,11 @@ export class UiRoutes {
   dispatch(context: RequestContext): Dispatched {
     const { request, response, path, search } = context;
     const { archive, app, cdx, web, guard } = this.#options;
-    // The API and the CDX server check tokens themselves. Everyone may see the web interface, and whether it is alive.
+    // The API and the CDX server check tokens themselves. Everyone may see the web interface, and how the server is.
     if (path === '/api' || path.startsWith('/api/')) return { route: 'api', done: app.routing(request, response) };
     if (path.startsWith('/cdx') || path === '/web-cdx')
       return { route: 'cdx', done: cdx.answer(request, response, path, search) };
+    if (path === '/readyz') return { route: 'readyz', done: this.#sendReadiness(request, response, search) };
     if (path === '/healthz') return { route: 'healthz', done: this.#sendHealth(request, response) };
     if (path.startsWith('/web/'))
       return guard.reading(request, 'web', () => this.#redirected(context) ?? web.answer(context));
@@ -86,14 +89,22 @@ export class UiRoutes {
 
   async #sendMetrics(request: IncomingMessage, response: ServerResponse): Promise<void> {
     requireReading(request);
-    send(response, this.#options.metrics.contentType, await this.#options.metrics.text());
+    send(response, 200, this.#options.metrics.contentType, await this.#options.metrics.text());
   }
 
-  /** Reports `ok` when the catalog answers. */
-  async #sendHealth(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** The process is alive. It says nothing of its database or volumes: a restart would not help them. */
+  #sendHealth(request: IncomingMessage, response: ServerResponse): void {
     requireReading(request);
-    const { captures } = await this.#options.archive.totals();
-    send(response, 'application/json; charset=utf-8', `${JSON.stringify({ status: 'ok', captures })}\n`);
+    sendJson(response, 200, { status: 'ok' });
+  }
+
+  /** `exclude=volumes` leaves the volumes out. */
+  async #sendReadiness(request: IncomingMessage, response: ServerResponse, search: string): Promise<void> {
+    requireReading(request);
+    const excluded = new URLSearchParams(search).getAll('exclude').map((name) => name.replace(/s$/, ''));
+    const reasons = await this.#options.readiness.reasons(new Set(excluded));
+    const isReady = reasons.length === 0;
+    sendJson(response, isReady ? 200 : 503, { status: isReady ? 'ready' : 'not ready', reasons });
   }
 }
 
@@ -104,9 +115,13 @@ function isScreen(path: string): boolean {
   return SCREEN.test(path);
 }
 
-function send(response: ServerResponse, contentType: string, text: string): void {
+function sendJson(response: ServerResponse, status: number, value: object): void {
+  send(response, status, 'application/json; charset=utf-8', `${JSON.stringify(value)}\n`);
+}
+
+function send(response: ServerResponse, status: number, contentType: string, text: string): void {
   const body = Buffer.from(text);
-  response.writeHead(200, {
+  response.writeHead(status, {
     'cache-control': 'no-store',
     'content-length': body.length,
     'content-type': contentType,

@@ -2,10 +2,10 @@
  * The nodes of an archive: its volumes, each with its room and with what it does at present. The activity is that of
  * this process, which is the only one that has the archive open.
  */
-import { PinakesError } from '../../base/index.ts';
 import { isPartVolume, type RequestCounts, S3Volume } from '../../volume/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import type { NodeActivity, NodeFigures } from '../segment/node-activity.ts';
+import { silenceOf } from './readiness.ts';
 import { listVolumes, type VolumeStatus } from './volume-admin.ts';
 
 /** `streaming`: read from one end to the other, by a stream, a check or a compaction, or for a large content. */
@@ -19,11 +19,6 @@ export type NodeStatus = VolumeStatus &
     readonly bucket: RequestCounts | undefined;
   };
 
-/** A server that does not answer for so long counts as missing. */
-const ANSWER_MS_MAX = 3000;
-/** Any object will do: the answer alone counts, and not whether the object exists. */
-const ASKED_OBJECT = '_pinakes/owner';
-
 export async function listNodes(archive: OpenedArchive): Promise<NodeStatus[]> {
   const volumes = await listVolumes(archive);
   return Promise.all(volumes.map((volume) => nodeOf(archive, volume)));
@@ -31,6 +26,7 @@ export async function listNodes(archive: OpenedArchive): Promise<NodeStatus[]> {
 
 async function nodeOf({ volumes, nodes }: OpenedArchive, status: VolumeStatus): Promise<NodeStatus> {
   const volume = volumes.find(status.name);
+  // A bucket does not say how much room it has, so it is asked for an object.
   const failure = status.failure ?? (volume && isPartVolume(volume) ? await silenceOf(volume) : undefined);
   const activity = nodes.of(status.name);
   return {
@@ -47,21 +43,4 @@ function stateOf({ writable }: VolumeStatus, activity: NodeActivity): NodeState 
   if (activity.isStoring) return 'storing';
   if (activity.isStreaming) return 'streaming';
   return writable ? 'idle' : 'read-only';
-}
-
-/** Why a server does not answer. A bucket does not say how much room it has, so it is asked for one object. */
-async function silenceOf(volume: {
-  readonly name: string;
-  stat(names: readonly string[], call: { readonly signal: AbortSignal }): Promise<unknown>;
-}): Promise<PinakesError | undefined> {
-  const signal = AbortSignal.timeout(ANSWER_MS_MAX);
-  try {
-    await volume.stat([ASKED_OBJECT], { signal });
-    return undefined;
-  } catch (error) {
-    if (error instanceof PinakesError && !signal.aborted) return error;
-    if (!signal.aborted) throw error;
-    const detail = `its server has not answered for ${ANSWER_MS_MAX / 1000} s`;
-    return new PinakesError('VOLUME_MISSING', { where: `volume ${volume.name}`, detail });
-  }
 }

@@ -26,6 +26,7 @@ import { commandRunner } from './remote-runner.ts';
 import { listenForStop } from './stop-signals.ts';
 
 const TOKEN_NAME = 'server-token';
+const LEAVE_SECONDS_MAX = 86_400;
 
 export type ServeOptions = {
   readonly archive: string;
@@ -39,6 +40,7 @@ export type ServeOptions = {
   readonly token?: string;
   readonly addRoot?: readonly string[];
   readonly uploadMax?: string;
+  readonly leaveSeconds?: string;
   readonly proxy?: readonly string[];
   readonly private?: boolean;
   readonly insecure?: boolean;
@@ -108,6 +110,7 @@ async function settingsOf(context: CommandContext, options: ServeOptions) {
     addRoots: options.addRoot && (await Promise.all(options.addRoot.map((root) => rootOf(context, root)))),
     uploadBytesMax: options.uploadMax === undefined ? undefined : bytesOf(options.uploadMax, '--upload-max'),
     proxies: options.proxy?.map(proxyOf),
+    leaveMs: options.leaveSeconds === undefined ? undefined : 1000 * secondsOf(options.leaveSeconds),
     isIndexing: options.index !== false,
   };
 }
@@ -151,6 +154,12 @@ function portOf(text: string, option: string): number {
 
 function bytesOf(text: string, option: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text)) throw badArgument(text, `${option} needs a number of bytes`);
+  return Number(text);
+}
+
+function secondsOf(text: string): number {
+  const isInRange = /^\d{1,5}$/.test(text) && Number(text) <= LEAVE_SECONDS_MAX;
+  if (!isInRange) throw badArgument(text, `--leave-seconds needs a number of seconds up to ${LEAVE_SECONDS_MAX}`);
   return Number(text);
 }
 

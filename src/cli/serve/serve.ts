@@ -34,6 +34,7 @@ export function registerServe(program: Command, context: CommandContext, setExit
       'a proxy in front of the server, which may open any number of connections; may be repeated',
       appendValue,
     )
+    .option('--leave-seconds <number>', 'how long requests and jobs under way may take after a signal to stop', '30')
     .option('--private', 'require a token for reading too')
     .option('--insecure', 'allow plain HTTP on an address that other machines reach; without it only this machine is')
     .option('--init', 'create an empty archive when there is none')

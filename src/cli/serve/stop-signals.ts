@@ -1,6 +1,13 @@
-/** The signals that stop a server: the first asks it to end its requests, the second breaks them off. */
+/**
+ * The signals that stop a server: the first asks it to end its requests, the second breaks them off. A server that has
+ * not closed its archive soon after the second, for example because its database does not answer, is ended as it is,
+ * which loses nothing that was acknowledged (I2).
+ */
 import { whenAborted } from '../../base/index.ts';
 import type { CommandContext } from '../command.ts';
+import { EXIT_INTERRUPTED } from '../outcome.ts';
+
+const FORCED_MS = 2000;
 
 export type StopSignals = {
   /** Resolves with the first signal. */
@@ -18,9 +25,12 @@ export function listenForStop({ terminal, signal }: CommandContext): StopSignals
   const onSignal = () => {
     signals++;
     if (signals === 1) {
-      terminal.say('pinakes: stopping; press Ctrl-C again to force it');
+      terminal.say('pinakes: stopping; a second signal, or Ctrl-C again, forces it');
       asked.resolve();
-    } else force.abort();
+    } else if (signals === 2) {
+      force.abort();
+      setTimeout(() => process.exit(EXIT_INTERRUPTED), FORCED_MS).unref();
+    } else process.exit(EXIT_INTERRUPTED);
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   whenAborted(signal, asked.resolve);

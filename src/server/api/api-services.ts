@@ -79,18 +79,20 @@ export type ApiServices = {
   readonly search: SearchService;
   /** The state of the search index. */
   readonly indexing: () => IndexingStatus;
-  /** Aborted when the server begins to stop. */
+  /** Aborted when the server begins to stop: no new work begins, and streams end at their next cursor. */
   readonly stopping: AbortSignal;
-  /**
-   * Asks jobs and event streams to stop at a safe point, and settles when all have ended. `force` stops indexing at
-   * once and does not wait for the rest.
-   */
-  stop(force: AbortSignal): Promise<void>;
+  /** Aborted when the calls that are still under way are broken off. */
+  readonly breakingOff: AbortSignal;
+  /** Asks jobs, streams and indexing to stop at a safe point, and settles when jobs and indexing have, or at `end`. */
+  leave(end: AbortSignal): Promise<void>;
+  /** Leaves, breaks off what is still under way, and closes everything. */
+  stop(end: AbortSignal): Promise<void>;
 };
 
 export async function openApiServices(options: ApiServicesOptions): Promise<ApiServices> {
   const { archive, clock, newId, token, version, runCommand } = options;
   const stopping = new AbortController();
+  const breakingOff = new AbortController();
   const { journal, jobs: known } = await JobJournal.open(join(archive.directory, JOURNAL_NAME));
   const exports = await ExportStore.open(join(archive.directory, EXPORTS_DIRECTORY), (id) =>
     known.some((job) => job.id === id && job.state === 'done'),
@@ -129,7 +131,7 @@ export async function openApiServices(options: ApiServicesOptions): Promise<ApiS
   watchMirrors(archive, jobs, stopping.signal);
   watchCopies(archive, jobs, stopping.signal);
   const state = () => catalogState(archive);
-  const figureOptions = { clock, state, stopping: stopping.signal };
+  const figureOptions = { clock, state, stopping: breakingOff.signal };
   const indexing = options.isIndexing
     ? new Indexing({
         archive,
@@ -143,6 +145,13 @@ export async function openApiServices(options: ApiServicesOptions): Promise<ApiS
   indexing?.start();
   const indexingStatus = () => indexing?.status() ?? INDEXING_OFF;
   const search = new SearchService(archive.directory, indexingStatus);
+  const endWork = async (end: AbortSignal) => {
+    stopping.abort();
+    const ended = new Promise<void>((resolve) => whenAborted(end, resolve));
+    await Promise.all([Promise.race([jobs.stop(), ended]), indexing?.stop(end)]);
+  };
+  let left: Promise<void> | undefined;
+  const leave = (end: AbortSignal) => (left ??= endWork(end));
   return {
     archive,
     kinds,
@@ -166,10 +175,12 @@ export async function openApiServices(options: ApiServicesOptions): Promise<ApiS
     search,
     indexing: indexingStatus,
     stopping: stopping.signal,
-    stop: async (force) => {
-      stopping.abort();
-      const forced = new Promise<void>((resolve) => whenAborted(force, resolve));
-      await Promise.all([Promise.race([jobs.stop(), forced]), indexing?.stop(force), search.close(), tokens.close()]);
+    breakingOff: breakingOff.signal,
+    leave,
+    stop: async (end) => {
+      await leave(end);
+      breakingOff.abort();
+      await Promise.all([search.close(), tokens.close()]);
     },
   };
 }

@@ -9,12 +9,14 @@ import { RIGHTS } from '../tokens/right.ts';
 import { ANSWERED, type ApiRoute } from './route.ts';
 import { checkFor } from './validation.ts';
 
-/** `stopping` aborts the calls that are under way. */
+/** How the server ends: `stopping` refuses new work, `breakingOff` aborts the calls that are under way. */
+export type Ending = { readonly stopping: AbortSignal; readonly breakingOff: AbortSignal };
+
 export async function registerApi(
   app: FastifyInstance,
   routes: readonly ApiRoute[],
   guard: Guard,
-  stopping: AbortSignal,
+  ending: Ending,
 ): Promise<void> {
   const scopeOf = (isRaw: boolean) => async (scope: FastifyInstance) => {
     if (isRaw) {
@@ -24,7 +26,7 @@ export async function registerApi(
     scope.setValidatorCompiler<TSchema>(({ schema, httpPart }) => checkFor(schema, httpPart ?? 'body'));
     // Tests compare replies with their schemas. A serializer would silently drop properties that a schema lacks.
     scope.setSerializerCompiler(() => (data) => JSON.stringify(data));
-    for (const route of routes) if ((route.rawBody !== undefined) === isRaw) addRoute(scope, route, guard, stopping);
+    for (const route of routes) if ((route.rawBody !== undefined) === isRaw) addRoute(scope, route, guard, ending);
   };
   await app.register(scopeOf(false));
   await app.register(scopeOf(true));
@@ -46,8 +48,9 @@ async function accessTo(
   return guard.require(request, RIGHTS.find((one) => access.may(one))!, isLimited);
 }
 
-function addRoute(scope: FastifyInstance, route: ApiRoute, guard: Guard, stopping: AbortSignal): void {
+function addRoute(scope: FastifyInstance, route: ApiRoute, guard: Guard, ending: Ending): void {
   const { method, path, params, query, body, right, isLimited = false } = route;
+  const beginsWork = route.beginsWork ?? (method !== 'GET' && method !== 'HEAD');
   scope.route({
     method,
     url: path,
@@ -58,9 +61,10 @@ function addRoute(scope: FastifyInstance, route: ApiRoute, guard: Guard, stoppin
     },
     onRequest: async (request) => {
       guard.checkOrigin(request.raw);
+      if (beginsWork && ending.stopping.aborted) throw new HttpProblem(SERVER_STOPPING);
       accesses.set(request.raw, await accessTo(request.raw, right, isLimited, guard));
     },
-    handler: (request, reply) => answer(route, request, reply, accesses.get(request.raw)!, stopping),
+    handler: (request, reply) => answer(route, request, reply, accesses.get(request.raw)!, ending.breakingOff),
   });
 }
 
@@ -69,14 +73,14 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
   access: Access,
-  stopping: AbortSignal,
+  breakingOff: AbortSignal,
 ): Promise<unknown> {
   const controller = new AbortController();
   const abort = () => controller.abort();
-  stopping.addEventListener('abort', abort);
-  if (stopping.aborted) abort();
+  breakingOff.addEventListener('abort', abort);
+  if (breakingOff.aborted) abort();
   reply.raw.once('close', () => {
-    stopping.removeEventListener('abort', abort);
+    breakingOff.removeEventListener('abort', abort);
     if (!reply.raw.writableFinished) abort();
   });
   const { params, query, body } = request;

@@ -36,6 +36,11 @@ type RouteFacts = {
    * token, since they would show more.
    */
   readonly isLimited?: boolean;
+  /**
+   * Whether a server that is leaving refuses the call. Default: true unless it is a GET or HEAD. Reading goes on until
+   * the server has left.
+   */
+  readonly beginsWork?: boolean;
   /** Clients get more with a token that has the right `admin`. */
   readonly tokenShowsMore?: boolean;
 };

@@ -74,6 +74,7 @@ export function streamRoutes(archive: Archive, search: SearchService, stopping: 
           'application/warc with one gzip member for each record, application/x-ndjson, application/vnd.apache.parquet, or application/x-pinakes-frames.',
       },
       problems: [404, 410],
+      beginsWork: true,
       handle: async ({ query: input, signal, reply }) => {
         const { format = 'warc', share = false, resolve, frames = false, limit, rows = ROWS_MAX } = input;
         const selection = await selectionOf(archive, input);

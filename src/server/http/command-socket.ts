@@ -85,6 +85,11 @@ export class CommandSocket {
     });
   }
 
+  /** See ListeningSocket. */
+  leave(): Promise<void> {
+    return this.#socket.leave();
+  }
+
   async stop(force: AbortSignal): Promise<void> {
     await this.#socket.stop(force);
     if (this.#directory !== undefined) await removeDirectory(this.#directory);

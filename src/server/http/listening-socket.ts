@@ -67,7 +67,8 @@ export class ListeningSocket {
   readonly #server: Server;
   #handler: RequestHandler | undefined;
   #early: [IncomingMessage, ServerResponse][] = [];
-  #isStopping = false;
+  #isLeaving = false;
+  readonly #running = new Set<ServerResponse>();
   /** Connections without a request so far. Browsers open some in advance. Node does not count them as idle. */
   readonly #silent = new Set<Socket>();
   readonly #pipelines = new WeakMap<Socket, RequestPipeline>();
@@ -155,16 +156,29 @@ export class ListeningSocket {
 
   #answer(request: IncomingMessage, response: ServerResponse, timeouts: ClientTimeouts, problems: ProblemFormat): void {
     this.#latest.set(request.socket, response);
-    if (this.#isStopping) response.shouldKeepAlive = false;
+    this.#running.add(response);
+    response.once('close', () => this.#running.delete(response));
+    if (this.#isLeaving) response.shouldKeepAlive = false;
     if (timeouts.body)
       requireBodyRate(request, response, timeouts.body, { lingerMs: LINGER_MS, send: problemSender(problems) });
     if (this.#handler) this.#handler(request, response);
     else this.#early.push([request, response]);
   }
 
+  /**
+   * Settles when the replies that are under way now have ended. New requests are still answered, and their connections
+   * are not kept.
+   */
+  async leave(): Promise<void> {
+    this.#isLeaving = true;
+    const running = [...this.#running];
+    for (const response of running) if (!response.headersSent) response.shouldKeepAlive = false;
+    await Promise.all(running.map((response) => new Promise((resolve) => response.once('close', resolve))));
+  }
+
   /** Stops accepting, and settles when the last reply has ended. */
   async stop(force: AbortSignal): Promise<void> {
-    this.#isStopping = true;
+    this.#isLeaving = true;
     const closed = once(this.#server, 'close');
     this.#server.close();
     for (const socket of this.#silent) socket.destroy();

@@ -84,7 +84,8 @@ export const SERVER_STOPPING: ProblemDetails = {
   status: 503,
   code: 'SERVER_STOPPING',
   message: 'the server is stopping',
-  advice: 'Start the server again, then repeat the request.',
+  advice: 'Repeat the request in a few seconds, at another server of the archive or when this one runs again.',
+  fields: { 'retry-after': '5' },
 };
 
 const INTERNAL: ProblemDetails = {
