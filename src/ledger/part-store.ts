@@ -16,8 +16,10 @@ export type PartStoreOptions = {
   readonly again?: AskAgain | undefined;
   readonly ownerNumber?: number | undefined;
   /**
-   * Throws when another process owns the volume (P1). Called after bytes were put and before they count, and before
-   * anything is removed. Without it, leases in the catalog keep others away.
+   * Throws when another process owns the volume (P1). Called after bytes were put and before they count. Called also
+   * before anything is removed, and before an object is put that was made of what the volume has: what a successor
+   * wrote can only be read after it became the owner, so a former owner never seals, notes or lists any of it. Without
+   * this function, leases in the catalog keep others away.
    */
   readonly assertOwned?: (() => Promise<void>) | undefined;
   /** Throws when it is known already that another process owns the volume. */
@@ -89,6 +91,7 @@ export class PartStore implements SegmentStore {
 
   async seal(segment: SegmentBytes): Promise<void> {
     const ranges = partRanges(segment, { offset: 0, length: segment.bytes });
+    await this.#assertOwned?.();
     await askAgain(() => this.#volume.join(segment.name, ranges), this.#again);
   }
 
@@ -138,7 +141,7 @@ export class PartStore implements SegmentStore {
   }
 
   async writeObject(name: string, bytes: Uint8Array): Promise<void> {
-    this.#assertNotLost?.();
+    await this.#assertOwned?.();
     await askAgain(() => this.#volume.put(name, [bytes]), this.#again);
     await this.#assertOwned?.();
   }

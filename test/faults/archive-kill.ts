@@ -48,7 +48,10 @@ export class WriterModel {
 
   /** Compares the archive with the model, and learns the outcome of the calls in progress. */
   async compare(archive: Archive): Promise<void> {
-    const found = new Map((await allCaptures(archive)).map((capture) => [numberOf(capture.url), capture]));
+    const captures = await allCaptures(archive);
+    const found = new Map(captures.map((capture) => [numberOf(capture.url), capture]));
+    const doubled = captures.flatMap((capture) => (found.get(numberOf(capture.url)) === capture ? [] : [capture.url]));
+    assert.deepEqual(doubled, [], 'captures are there twice');
     for (const [number, state] of this.states) {
       if (state === 'there') assert.ok(found.has(number), `capture ${number} was acknowledged and is lost`);
       if (state === 'gone') assert.ok(!found.has(number), `capture ${number} was deleted and is back`);

@@ -5,14 +5,23 @@
  * - stopped, with SIGSTOP: the disk of its machine counts as lost. An archive elsewhere takes the bucket over and
  *   writes to it. Then the stopped writer goes on.
  *
- * What any writer acknowledged is there afterwards, also what the stopped one acknowledges when it goes on. What was
- * deleted stays deleted, its bytes leave the bucket with the next compaction, and no parts are left over.
+ * What any writer acknowledged is there afterwards, once, also what the stopped one acknowledges when it goes on. What
+ * was deleted stays deleted, its bytes leave the bucket with the next compaction, and no parts are left over.
+ *
+ * When a round fails, everything is kept: the directories of the machines, what the writers said, and the bucket as it
+ * was before the check of that round and after it.
+ *
+ * ```
+ *   machine-<n>/                     the archive on a machine
+ *   writers.txt                      the lines of all writers in order, with their errors
+ *   before/  after/                  machine/ (only before), bucket/, and objects.txt with times
+ * ```
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Archive, createArchive } from '../../src/archive/index.ts';
@@ -20,17 +29,20 @@ import { type Random, seededRandom } from '../../src/base/index.ts';
 import { audit } from '../archive/trial-archive.ts';
 import { startVolumeServerProcess } from '../volume-server/volume-server-process.ts';
 import { reopen, WriterModel } from './archive-kill.ts';
+import { copyBucket, objectNames } from './bucket-copy.ts';
 
 const VOLUME = 'far';
 const AFTER_MS_MAX = 800;
+/** Lines of writers that are shown when a round fails. All of them are in a file. */
+const SAID_MAX = 400;
 /** A writer that goes on notices soon that the bucket is not its own. */
 const ENDING_MS_MAX = 60_000;
 
 type Bucket = {
   readonly endpoint: string;
   readonly url: string;
-  /** The names of all objects, without the server's help. */
-  readonly names: () => readonly string[];
+  /** Where the server has its objects. */
+  readonly folder: string;
 };
 
 const PREFIX = 'zombie';
@@ -47,17 +59,12 @@ export async function zombieRounds(
   const { endpoint, bucket, accessKeyId, secretAccessKey } = server;
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey });
   const folder = join(server.directory, bucket, PREFIX);
-  const names = () =>
-    readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((file) =>
-      file.isFile() ? [relative(folder, join(file.parentPath, file.name))] : [],
-    );
-  const trial = await ZombieTrial.begin({ endpoint, url: `s3://${bucket}/${PREFIX}`, names }, seed);
+  const trial = await ZombieTrial.begin({ endpoint, url: `s3://${bucket}/${PREFIX}`, folder }, seed);
   const report = { killed: 0, takenOver: 0, acknowledged: 0 };
   try {
     for (let round = 0; round < rounds; round++) {
       const kind = await trial.round().catch((cause: unknown) => {
-        trial.isKept = true;
-        throw new Error(`seed ${seed}, round ${round}, ${trial.report()}`, { cause });
+        throw new Error(`seed ${seed}, round ${round}, ${trial.keep(server.said())}`, { cause });
       });
       report[kind]++;
       report.acknowledged = trial.acknowledged;
@@ -115,6 +122,7 @@ class ZombieTrial {
   #seed: number;
   #machines = 0;
   #aheadMs = 0;
+  #isKept = false;
   /** What the last writers said, for the report of a failure. */
   #said: string[] = [];
 
@@ -137,11 +145,12 @@ class ZombieTrial {
     return trial;
   }
 
-  /** Whether the directories stay, to be looked at. */
-  isKept = false;
-
-  report(): string {
-    return `in ${this.#directory} after\n${this.#said.slice(-400).join('\n')}\n`;
+  /** Keeps everything after a failure. Returns where it is, and the last lines of the writers. */
+  keep(serverSaid: string): string {
+    this.#isKept = true;
+    copyBucket(this.#bucket.folder, join(this.#root, 'after'));
+    appendFileSync(join(this.#root, 'writers.txt'), `volume server: ${serverSaid}\n`);
+    return `kept in ${this.#root}, the archive in ${this.#directory}, after\n${this.#said.join('\n')}\n`;
   }
 
   /** How many captures were acknowledged so far. */
@@ -156,13 +165,13 @@ class ZombieTrial {
     const isKilled = this.#random() < 0.5;
     if (isKilled) {
       writer.child.kill('SIGKILL');
-      await writer.ended();
-      this.#take('killed', writer.lines);
-      await this.#check(await this.#open(writer.lines));
+      this.#take('killed', writer.lines, await writer.ended());
+      await this.#check(writer.lines);
       return 'killed';
     }
     writer.child.kill('SIGSTOP');
     const before = writer.lines.length;
+    this.#note(`stopped after ${before} lines`);
     await this.#takeOver();
     // The successor writes, and is ended in an orderly way or goes on while the former writer wakes up.
     this.#take('stopped', writer.lines.slice(0, before));
@@ -171,24 +180,32 @@ class ZombieTrial {
     await delay(this.#random() * AFTER_MS_MAX);
     writer.child.kill('SIGCONT');
     const said = await writer.ended();
+    this.#note(`former: ${said}`);
     // The bucket is not its own any more, or its successor has compacted away what it was reading.
     assert.match(said, /PinakesError/, `the former writer went on: ${said}`);
     successor.child.kill('SIGKILL');
-    await successor.ended();
+    const successorSaid = await successor.ended();
     // What the former writer acknowledged after it went on came before what its successor did.
     this.#take('stopped, later', writer.lines.slice(before));
-    this.#take('successor', successor.lines);
-    await this.#check(await this.#open(successor.lines));
+    this.#take('successor', successor.lines, successorSaid);
+    await this.#check(successor.lines);
     return 'takenOver';
   }
 
   end(): void {
-    if (!this.isKept) rmSync(this.#root, { recursive: true, force: true });
+    if (!this.#isKept) rmSync(this.#root, { recursive: true, force: true });
   }
 
-  #take(who: string, lines: readonly string[]): void {
-    this.#said.push(...lines.map((line) => `${who}: ${line}`));
+  #take(who: string, lines: readonly string[], errors = ''): void {
+    for (const line of lines) this.#note(`${who}: ${line}`);
+    if (errors !== '') this.#note(`${who}: ${errors}`);
     this.#model.takeAll(lines);
+  }
+
+  #note(line: string): void {
+    this.#said.push(line);
+    if (this.#said.length > SAID_MAX) this.#said.splice(0, this.#said.length - SAID_MAX);
+    appendFileSync(join(this.#root, 'writers.txt'), `${line}\n`);
   }
 
   async #takeOver(): Promise<void> {
@@ -201,7 +218,11 @@ class ZombieTrial {
     await archive.close();
   }
 
-  async #check(archive: Archive): Promise<void> {
+  async #check(lines: readonly string[]): Promise<void> {
+    const before = join(this.#root, 'before');
+    copyBucket(this.#bucket.folder, before);
+    cpSync(this.#directory, join(before, 'machine'), { recursive: true });
+    const archive = await this.#open(lines);
     try {
       await this.#model.compare(archive);
       await archive.compact();
@@ -224,7 +245,7 @@ class ZombieTrial {
     const segments = await archive.segments();
     const open = segments.flatMap(({ name, state }) => (state === 'sealed' ? [] : [name]));
     const names = new Set(segments.map(({ name }) => name));
-    for (const name of this.#bucket.names()) {
+    for (const name of objectNames(this.#bucket.folder)) {
       if (name.endsWith('.part'))
         assert.ok(
           open.some((one) => name.includes(`/${one}/`)),

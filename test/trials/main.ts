@@ -5,6 +5,7 @@ import { tryCopies } from './copies.ts';
 import { tryTakedowns } from './mirror.ts';
 import { tryRebalance } from './rebalance.ts';
 import { tryS3Faults } from './s3-faults.ts';
+import { tryStoppedOwners } from './stopped-owner.ts';
 import { tryZombies } from './zombie.ts';
 
 const TRIALS: Record<string, (argv: readonly string[]) => Promise<void>> = {
@@ -14,6 +15,7 @@ const TRIALS: Record<string, (argv: readonly string[]) => Promise<void>> = {
   mirror: tryTakedowns,
   rebalance: tryRebalance,
   's3-faults': tryS3Faults,
+  'stopped-owner': tryStoppedOwners,
   zombie: tryZombies,
 };
 

@@ -79,32 +79,28 @@ export async function segmentsIn(
     }
   const fresh = new Map<string, Segment>();
   for (const row of rows.values()) if (begunName(row.name) !== row.name) fresh.set(begunName(row.name), row);
-  const sealedFresh = new Map<string, number>();
-  for (const { name, bytes } of objects.values())
-    if (begunName(name) !== name)
-      sealedFresh.set(begunName(name), Math.max(bytes, sealedFresh.get(begunName(name)) ?? 0));
+  const sealedFresh = new Set([...objects.keys()].filter((name) => begunName(name) !== name).map(begunName));
   const isThere = (name: string) => rows.has(name) || objects.has(name);
-  /** Whether a former owner put it late. With more bytes than what was sealed of it, it may have been acknowledged. */
-  const isLate = async (name: string, bytes: number) =>
+  /** Whether a former owner put it late. */
+  const isLate = async (name: string) =>
     store.hasParts &&
     !rows.has(name) &&
-    (bytes <= Math.max(fresh.get(name)?.bytes ?? 0, sealedFresh.get(name) ?? 0) ||
+    (fresh.has(name) ||
+      sealedFresh.has(name) ||
       (replaced.has(name) && (await isReplacedBy(store, name, { list, isThere }))));
   const found: Found[] = [];
   const late: string[] = [];
   for (const object of objects.values()) {
     const { name, bytes, sealed } = object;
     const content: SegmentBytes = sealed ? sealedBytes(name, bytes) : { name, state: 'open', bytes };
-    if (await isLate(name, bytes)) late.push(name);
+    if (await isLate(name)) late.push(name);
     else found.push({ store, object, content });
   }
   for (const [begun, some] of parts) {
-    const sealing = fresh.get(begun);
-    const row = rows.get(begun) ?? (sealing?.state === 'sealed' ? undefined : sealing);
+    const row = rows.get(begun) ?? fresh.get(begun);
     const name = row?.name ?? begun;
-    if (row?.state === 'sealed' || objects.has(name)) continue;
+    if (row?.state === 'sealed' || objects.has(name) || (!row && (await isLate(begun)))) continue;
     const one = ofParts(store, name, some, row);
-    if (!row && (await isLate(begun, one.object.bytes))) continue;
     if (one.object.bytes > 0 || row) found.push(one);
   }
   return { found: found.sort((a, b) => (a.object.name < b.object.name ? -1 : 1)), late };

@@ -5,7 +5,6 @@
  *
  * The replacement counts for nothing before its swap begins (see segment-swap.ts).
  */
-import { basename } from 'node:path';
 import { assert, EMPTY, type Finding, PinakesError, parseDigest } from '../../base/index.ts';
 import type { BlockKey, Segment } from '../../catalog/index.ts';
 import { CAPTURE_ID_FIELD, isRunsRecord, type Replacement, type ReplacementWriter } from '../../ledger/index.ts';
@@ -25,7 +24,7 @@ import type { OpenedArchive } from '../opened-archive.ts';
 import { isCaptureType, visitOf } from '../read/concurrent-records.ts';
 import { fullRecord, isHttpType, messageBlock, promotedHttpHead } from '../revisit/promoted.ts';
 import { repointed } from '../revisit/repointed.ts';
-import { isOwnBeginning, tombstonesField } from '../segment/replacement.ts';
+import { isOwnBeginning, namesFile, tombstonesField } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
 import type { RewritePlan } from './compaction-plan.ts';
 import { beginReplacement, discardReplacement } from './segment-swap.ts';
@@ -112,7 +111,7 @@ class Rewrite {
     });
     let found = 0;
     for await (const record of records) {
-      this.#isOurs ??= record.head.get('warc-filename') === basename(this.#segment.name);
+      this.#isOurs ??= namesFile(record.head, this.#segment.name);
       if (!this.#plan.drop.has(record.head.offset)) found++;
       yield record;
     }

@@ -5,8 +5,8 @@
  */
 import { basename, dirname } from 'node:path';
 import { fromUtf8 } from '../../base/index.ts';
-import { parseOrigin, SEGMENT_FIELDS, type SegmentBytes, type SegmentStore } from '../../ledger/index.ts';
-import { type Field, type ReadingRecord, readRecords } from '../../warc/index.ts';
+import { begunName, parseOrigin, SEGMENT_FIELDS, type SegmentBytes, type SegmentStore } from '../../ledger/index.ts';
+import { type Field, type ReadingRecord, type RecordHead, readRecords } from '../../warc/index.ts';
 
 const REPLACES = 'pinakes-replaces';
 const TOMBSTONE_BYTES = 'pinakes-replaces-tombstones';
@@ -69,13 +69,18 @@ function isOwnWarcinfo(warcinfo: Uint8Array, collection: string): boolean {
   return lines.every((line) => line === '' || OWN_FIELDS.has(line.slice(0, line.indexOf(':')).toLowerCase()));
 }
 
+/** Whether a record names this segment as its file: by the name under which the segment was begun (R3). */
+export function namesFile(head: RecordHead, segmentName: string): boolean {
+  return head.get('warc-filename') === basename(begunName(segmentName));
+}
+
 /**
  * Whether the archive itself wrote the first record of a segment. Such a record describes only the segment; the
  * warcinfo record of another writer describes the captures. Reads the record.
  */
 export async function isOwnBeginning(record: ReadingRecord, segmentName: string): Promise<boolean> {
   const { head } = record;
-  if (head.type !== 'warcinfo' || head.get('warc-filename') !== basename(segmentName)) return false;
+  if (head.type !== 'warcinfo' || !namesFile(head, segmentName)) return false;
   if ((head.contentLength ?? Number.POSITIVE_INFINITY) > WARCINFO_BYTES_MAX) return false;
   return isOwnWarcinfo(await record.bytes(WARCINFO_BYTES_MAX), dirname(segmentName));
 }

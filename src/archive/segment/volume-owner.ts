@@ -12,6 +12,8 @@
  * - The object is replaced conditionally, before anything of the volume is listed. A former owner that is still running
  *   reads the object after each PUT and before it answers. So what it has acknowledged was there when its successor
  *   listed the volume, and what it puts later is acknowledged to no client.
+ * - It also reads the object after it has listed or read the volume, and before it seals, notes or removes anything by
+ *   what it found. An owner that found anything of a successor there finds the successor in the object too.
  * - An archive whose own number is behind that of the object was restored from a copy, or another one has taken the
  *   volume over. Its catalog does not know what the other owner wrote, so it is refused. `pinakes volume take` takes
  *   the volume over and makes the catalog again. Until that is done the volume is noted as being taken, and refused.

@@ -38,7 +38,7 @@ export async function beginIncarnation({ catalog, stores }: Begun, holder: strin
     // The owner goes on with open segments, so they are counted too.
     const own = rows.filter((row) => row.volume === store.volume && row.bytes > 0);
     const list = { incarnation, segments: new Set(own.map(({ name }) => name)), notes: notes.get(store)! };
-    await store.writeObject(listName(incarnation, 1), formatList(list));
+    await store.writeObject(listName(incarnation, store.ownerNumber ?? 1), formatList(list));
   }
   await catalog.beginIncarnation(incarnation);
   await endBegunIncarnation(catalog, holder);

@@ -11,6 +11,7 @@
  *   note <name of the note of a swap>
  * ```
  * Each process that adopts has an epoch of its own, so that a list that arrives late never replaces another one (P2).
+ * In a volume with an owner object it is the number of the owner.
  * The newest list is that of the highest incarnation, and of the highest epoch in it.
  */
 import { fromUtf8, utf8 } from '../../base/index.ts';

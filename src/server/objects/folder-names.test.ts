@@ -22,3 +22,17 @@ test('a folder that is made again while its removal is reported stays in lists',
   await reading;
   assert.deepEqual((await names.window(root, '')).names, ['a/']);
 });
+
+test('a file is listed although the call that made its folder has not reported the folder yet', async (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'pinakes-names-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const names = new FolderNames(() => 1e12);
+  assert.deepEqual((await names.window(root, '')).names, []);
+  // A change by the server, so that the time of the folder does not show the next one.
+  writeFileSync(join(root, 'b'), '');
+  names.changed(root, 'b', 'file', true);
+  mkdirSync(join(root, 'a'));
+  writeFileSync(join(root, 'a', 'object'), '');
+  names.changed(join(root, 'a'), 'object', 'file', true);
+  assert.deepEqual((await names.window(root, '')).names, ['a/', 'b']);
+});

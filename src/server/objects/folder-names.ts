@@ -8,6 +8,7 @@
  * Names are strings with one character a byte, so that comparing them compares bytes.
  */
 import { lstat, opendir, realpath } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
 import { type Clock, LruCache } from '../../base/index.ts';
 import { isAbsent } from './durable-folders.ts';
 import { isKeyPart } from './object-key.ts';
@@ -74,10 +75,20 @@ export class FolderNames {
       this.#kept.forget(folder);
       return;
     }
-    const change = { name: byteString(name) + (kind === 'folder' ? '/' : ''), isThere };
+    this.#change(folder, { name: byteString(name) + (kind === 'folder' ? '/' : ''), isThere });
+    // Another call has made the folder of this file, or one above it, and may not have reported it yet.
+    if (isThere)
+      for (let at = folder; at !== dirname(at); at = dirname(at))
+        this.#change(dirname(at), { name: `${byteString(basename(at))}/`, isThere }, true);
+  }
+
+  /** `isAbove`: the time of the folder is another one only if the name is new. */
+  #change(folder: string, change: Exclude<NameChange, 'unknown'>, isAbove = false): void {
     for (const changes of this.#reading.get(folder) ?? []) changes.push(change);
     const kept = this.#kept.get(folder);
-    if (kept) this.#keep(folder, { ...kept, ...applied(kept, change), mtimeNs: undefined });
+    if (!kept) return;
+    const { names } = applied(kept, change);
+    if (!isAbove || names !== kept.names) this.#keep(folder, { ...kept, names, mtimeNs: undefined });
   }
 
   async #read(folder: string, from: string, mtimeNs: bigint): Promise<NamesWindow> {
