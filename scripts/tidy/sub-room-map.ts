@@ -46,6 +46,7 @@ export const SUB_ROOM_IMPORTS: Readonly<Record<string, Readonly<Record<string, r
   replay: { choose: [], rewrite: [], 'in-page': [] },
   search: { sqlite: [], query: ['sqlite'] },
   server: {
+    telemetry: [],
     tokens: [],
     http: ['tokens'],
     objects: [],
@@ -53,7 +54,7 @@ export const SUB_ROOM_IMPORTS: Readonly<Record<string, Readonly<Record<string, r
     cdx: ['http'],
     replay: ['http'],
     contents: ['http', 'tokens'],
-    api: ['contents', 'http', 'jobs', 'tokens'],
+    api: ['contents', 'http', 'jobs', 'telemetry', 'tokens'],
     s3: ['http', 'objects'],
   },
   slim: { manifest: [], plan: ['manifest'], rewrite: ['plan'], run: ['manifest', 'plan', 'rewrite'] },

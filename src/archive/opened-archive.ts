@@ -6,7 +6,7 @@
  */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type Clock, Exclusive, type Finding, type IdSource, PinakesError } from '../base/index.ts';
+import { type CallObserver, type Clock, Exclusive, type Finding, type IdSource, PinakesError } from '../base/index.ts';
 import {
   type Catalog,
   type CommitGroup,
@@ -60,6 +60,8 @@ export type ArchiveOptions = {
   readonly onFinding?: (finding: Finding) => void;
   /** Called with a line about everything that the ledger counts, for a debug log. */
   readonly onLedgerEvent?: ((line: string) => void) | undefined;
+  /** Watches commits, requests to buckets, and statements of a database. */
+  readonly observe?: CallObserver | undefined;
   /** Called with every segment that opening had to read because the catalog did not match it. */
   readonly onOpening?: (segment: Segment) => void;
   /** Aborts the opening. The next opening continues from there. */
@@ -130,7 +132,9 @@ export class OpenedArchive {
     this.catalog = catalog;
     this.volumes = volumes;
     this.fingerprint = fingerprint;
-    countersOf(catalog).observer = options.onLedgerEvent;
+    const counters = countersOf(catalog);
+    counters.observer = options.onLedgerEvent;
+    counters.calls = options.observe;
     this.isOld = isOldArchive(connector, catalog);
     this.#connector = connector;
     this.#owner = owner;

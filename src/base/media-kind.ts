@@ -1,6 +1,6 @@
 /**
- * The meaning of `type:` in every query: a media type, a prefix with a star (`image/*`), or one word for media types
- * that people consider the same kind.
+ * Media types, and the meaning of `type:` in every query: a media type, a prefix with a star (`image/*`), or one word
+ * for media types that people consider the same kind.
  */
 
 const OPEN_XML = 'application/vnd.openxmlformats-officedocument.';
@@ -52,3 +52,13 @@ export function mediaTypesOf(value: string): readonly string[] | undefined {
 }
 
 export const MEDIA_KIND_ADVICE = `a type is ${MEDIA_KINDS.join(', ')}, or a media type: text/html, image/*`;
+
+/**
+ * The media type that a Content-Type names, without its parameters, in lower case. Some servers write the type twice in
+ * one field.
+ */
+export function bareMime(contentType: string): string {
+  const text = contentType.trimStart();
+  const end = text.search(/[;,\s]/);
+  return (end < 0 ? text : text.slice(0, end)).toLowerCase();
+}

@@ -9,7 +9,7 @@
  * - The driver is loaded when the first database is opened.
  */
 import type { ClientBase, Pool, PoolClient, PoolConfig } from 'pg';
-import { Exclusive } from '../base/index.ts';
+import { type CallObserver, Exclusive } from '../base/index.ts';
 import { Listener } from './listener.ts';
 import { isConflict, postgresError } from './postgres-error.ts';
 
@@ -26,6 +26,8 @@ export type DatabaseOptions = {
   readonly schema: string;
   /** The most connections for each of single statements, commits and snapshots. */
   readonly poolSize?: number | undefined;
+  /** Watches statements, by their first word, and how long they wait for a connection. */
+  readonly observe?: CallObserver | undefined;
 };
 
 const POOL_SIZE = 8;
@@ -51,7 +53,12 @@ export function rollBack<Value>(value: Value): never {
   throw new RolledBack(value);
 }
 
-type Opened = { readonly settings: PoolConfig; readonly where: string; readonly schema: string };
+type Opened = {
+  readonly settings: PoolConfig;
+  readonly where: string;
+  readonly schema: string;
+  readonly observe: CallObserver | undefined;
+};
 
 /** The most bytes of the name of a channel. */
 const CHANNEL_LENGTH_MAX = 63;
@@ -69,22 +76,24 @@ export class Database {
   /** The schema as statements write it. */
   readonly schema: string;
   readonly #settings: PoolConfig;
+  readonly #observe: CallObserver | undefined;
   readonly #reads: Pool;
   readonly #commits: Pool;
   readonly #snapshots: Pool;
   readonly #listeners = new Set<Listener>();
   #isClosed = false;
 
-  private constructor(make: () => Pool, { settings, where, schema }: Opened) {
+  private constructor(make: () => Pool, { settings, where, schema, observe }: Opened) {
     this.where = where;
     this.schema = quotedName(schema);
     this.#settings = settings;
+    this.#observe = observe;
     this.#reads = make();
     this.#commits = make();
     this.#snapshots = make();
   }
 
-  static async open({ url, schema, poolSize = POOL_SIZE }: DatabaseOptions): Promise<Database> {
+  static async open({ url, schema, poolSize = POOL_SIZE, observe }: DatabaseOptions): Promise<Database> {
     const { default: pg } = await import('pg');
     const settings: PoolConfig = {
       ...(url !== undefined && { connectionString: url }),
@@ -102,11 +111,24 @@ export class Database {
       return pool;
     };
     const { host, port, database } = new pg.Client(settings);
-    return new Database(make, { settings, where: `postgresql://${host}:${port}/${database ?? ''}`, schema });
+    const where = `postgresql://${host}:${port}/${database ?? ''}`;
+    return new Database(make, { settings, where, schema, observe });
   }
 
   /** Runs a single statement, which sees one instant. */
-  readonly query: Query = (text, values) => this.#guard(async () => await run(this.#reads, text, values));
+  readonly query: Query = (text, values) => this.#guard(() => this.#once(text, values));
+
+  async #once(text: string, values?: readonly unknown[]): Promise<Row[]> {
+    const client = await this.#connect('reads', this.#reads);
+    let isSound = false;
+    try {
+      const rows = await this.#run(client, text, values);
+      isSound = true;
+      return rows;
+    } finally {
+      client.release(!isSound);
+    }
+  }
 
   /**
    * Runs a transaction that makes changes. A deadlock, and a conflict with another transaction, have changed nothing:
@@ -123,10 +145,10 @@ export class Database {
   }
 
   async #attempt<Value>(work: (query: Query) => Promise<Value>): Promise<Value> {
-    const client = await this.#commits.connect();
+    const client = await this.#connect('commits', this.#commits);
     let isSound = false;
     try {
-      const query: Query = (text, values) => run(client, text, values);
+      const query: Query = (text, values) => this.#run(client, text, values);
       await query('begin isolation level read committed');
       try {
         const value = await work(query);
@@ -147,7 +169,7 @@ export class Database {
   /** A read-only transaction on a connection of its own. All its statements see the instant of this call. */
   async snapshot(): Promise<Snapshot> {
     return await this.#guard(async () => {
-      const client = await this.#snapshots.connect();
+      const client = await this.#connect('snapshots', this.#snapshots);
       try {
         // The second statement takes the snapshot; the first alone would leave that to a later one.
         await client.query('begin isolation level repeatable read read only; select 1');
@@ -161,8 +183,7 @@ export class Database {
 
   #snapshotOf(client: PoolClient): Snapshot {
     const statements = new Exclusive();
-    const query: Query = (text, values) =>
-      this.#guard(() => statements.run(async () => await run(client, text, values)));
+    const query: Query = (text, values) => this.#guard(() => statements.run(() => this.#run(client, text, values)));
     let isReleased = false;
     const dispose = async () => {
       if (isReleased) return;
@@ -210,6 +231,16 @@ export class Database {
     await Promise.all([this.#reads.end(), this.#commits.end(), this.#snapshots.end()]);
   }
 
+  #connect(name: string, pool: Pool): Promise<PoolClient> {
+    const connect = () => pool.connect();
+    return this.#observe?.({ system: 'postgresql', name: 'connect', target: name }, connect) ?? connect();
+  }
+
+  async #run(client: ClientBase, text: string, values?: readonly unknown[]): Promise<Row[]> {
+    const send = async () => (await client.query(text, values as unknown[])).rows as Row[];
+    return await (this.#observe?.({ system: 'postgresql', name: statementKind(text) }, send) ?? send());
+  }
+
   async #guard<Value>(work: () => Promise<Value>): Promise<Value> {
     try {
       return await work();
@@ -219,8 +250,9 @@ export class Database {
   }
 }
 
-async function run(client: Pool | ClientBase, text: string, values?: readonly unknown[]): Promise<Row[]> {
-  return (await client.query(text, values as unknown[])).rows;
+/** The first word of a statement: `select`, `with`, `insert`. */
+function statementKind(text: string): string {
+  return /[a-z]{1,12}/i.exec(text)?.[0].toLowerCase() ?? 'other';
 }
 
 /** Numbers of types: see pg_type.dat of PostgreSQL. */

@@ -2,6 +2,7 @@
  * Counts what happens in the ledger of this process, and passes a line about every event to an observer. Each catalog
  * has its own counters, which `countersOf` finds. No decision depends on them.
  */
+import type { CallObserver } from '../base/index.ts';
 import type { Catalog, CommitGroup, CommitOutcome } from '../catalog/index.ts';
 
 /** What is counted, with the help text of its metric. */
@@ -14,6 +15,10 @@ export const LEDGER_EVENTS = {
   healedTails: 'Open segments whose bytes after the last whole record were cut off.',
   adoptedRecords: 'Whole records that healing entered into the catalog.',
   sealedSegments: 'Segments that were sealed.',
+  takenLeases: 'Leases that this process took.',
+  renewedLeases: 'Renewals of leases of this process.',
+  lostLeases: 'Leases of this process that ended before it gave them back.',
+  endedLeases: 'Leases that this process gave back.',
   removedSegments: 'Segments that were removed from the catalog: empty, or replaced by others.',
 } as const satisfies Record<string, string>;
 
@@ -28,6 +33,8 @@ export class LedgerCounters {
   >;
   /** Called with a line about every event: `lost races +2: another writer was first`. */
   observer: ((line: string) => void) | undefined;
+  /** Watches commits. */
+  calls: CallObserver | undefined;
 
   get counts(): LedgerCounts {
     return { ...this.#counts };
@@ -71,10 +78,14 @@ export function countersOf(catalog: object): LedgerCounters {
   return counters;
 }
 
+const COMMIT = { system: 'ledger', name: 'commit' } as const;
+
 /** Commits a group, and counts the outcome. */
 export async function commitCounted(catalog: Pick<Catalog, 'commit'>, group: CommitGroup): Promise<CommitOutcome> {
-  const outcome = await catalog.commit(group);
-  countersOf(catalog).noteCommit(group, outcome);
+  const counters = countersOf(catalog);
+  const commit = () => catalog.commit(group);
+  const outcome = await (counters.calls?.(COMMIT, commit, ({ kind }) => kind) ?? commit());
+  counters.noteCommit(group, outcome);
   return outcome;
 }
 

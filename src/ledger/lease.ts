@@ -12,6 +12,7 @@
 import { PinakesError } from '../base/index.ts';
 import type { Catalog, Lease, LeaseRow } from '../catalog/index.ts';
 import { type AskAgain, askAgain } from './ask-again.ts';
+import { countersOf } from './counters.ts';
 
 /**
  * Long enough for a pause of the process or a failover of the catalog, short enough that a dead writer is healed soon.
@@ -67,7 +68,9 @@ export class HeldLease {
       const own = tried > 1 ? ownOf(await catalog.leases(), name, holder) : undefined;
       return own ?? catalog.takeLease(name, holder, options.lifeMs);
     }, options.again);
-    return lease && new HeldLease(catalog, lease, options);
+    if (!lease) return undefined;
+    countersOf(catalog).note('takenLeases', name);
+    return new HeldLease(catalog, lease, options);
   }
 
   get isLost(): boolean {
@@ -79,7 +82,8 @@ export class HeldLease {
     if (this.#isLost || this.#lifeMs === undefined) return !this.#isLost;
     const lifeMs = this.#lifeMs;
     const isHeld = await askAgain(() => this.#catalog.renewLease(this.lease, lifeMs), this.#again);
-    if (!isHeld) this.#isLost = true;
+    if (isHeld) countersOf(this.#catalog).note('renewedLeases', this.lease.name);
+    else this.lose();
     return isHeld;
   }
 
@@ -100,13 +104,16 @@ export class HeldLease {
 
   /** Called when a commit was refused because of the lease. */
   lose(): void {
+    if (this.#isLost) return;
     this.#isLost = true;
+    countersOf(this.#catalog).note('lostLeases', this.lease.name);
   }
 
   /** Ends the lease at once, so that others may heal what is left. When this fails, time ends it. */
   async end(): Promise<void> {
     if (this.#isLost) return;
     this.#isLost = true;
+    countersOf(this.#catalog).note('endedLeases', this.lease.name);
     await askAgain(() => this.#catalog.endLease(this.lease), this.#again).catch((error: unknown) => {
       if (!(error instanceof PinakesError)) throw error;
     });

@@ -9,8 +9,9 @@ import { type HostCheck, hasValidHost } from './http/host-check.ts';
 import { URL_CHARACTERS_MAX } from './http/listening-socket.ts';
 import { type ProblemDetails, problemFromError, sendProblem } from './http/problem.ts';
 import type { RequestHandler } from './http/request-pipeline.ts';
-import type { Metrics, RouteName } from './metrics.ts';
 import type { AccessLine, ServerOptions } from './server-options.ts';
+import type { Metrics, RouteName } from './telemetry/metrics.ts';
+import type { Traces } from './telemetry/span.ts';
 
 /** A request, its reply, and its target in two parts: `/cdx` and `url=example.org`. */
 export type RequestContext = {
@@ -28,6 +29,7 @@ export type EntryHandlerOptions = {
   readonly dispatch: (context: RequestContext) => Dispatched;
   readonly hosts: HostCheck;
   readonly metrics: Metrics;
+  readonly traces: Traces | undefined;
   /** The origin of the web interface, for links on error pages; undefined when the server has no web interface. */
   readonly homeFor: (request: IncomingMessage) => string | undefined;
   readonly clock: Clock;
@@ -41,16 +43,18 @@ export type EntryHandlerOptions = {
 const LOGGED_CHARACTERS_MAX = 2048;
 
 export function entryHandler(options: EntryHandlerOptions): RequestHandler {
-  const { socket, dispatch, hosts, metrics, homeFor, clock, stopwatch, onAccess, onFailure } = options;
+  const { socket, dispatch, hosts, metrics, traces, homeFor, clock, stopwatch, onAccess, onFailure } = options;
   return (request, response) => {
     const start = stopwatch();
     // When its connection breaks, a request loses its socket before the reply closes.
     const connection = request.socket;
     const written = connection.bytesWritten;
     let route: RouteName = 'refused';
+    const span = traces?.request(request);
     response.once('close', () => {
       const milliseconds = stopwatch() - start;
       const bytes = Math.max(0, connection.bytesWritten - written);
+      span?.end({ route, status: response.statusCode });
       metrics.count(route, response.statusCode, milliseconds / 1000, bytes);
       onAccess?.(accessLine(request, response, { socket, time: clock(), milliseconds, bytes }));
     });
@@ -69,7 +73,8 @@ export function entryHandler(options: EntryHandlerOptions): RequestHandler {
     const path = queryAt < 0 ? target : target.slice(0, queryAt);
     const search = queryAt < 0 ? '' : target.slice(queryAt + 1);
     try {
-      const dispatched = dispatch({ request, response, path, search });
+      const context = { request, response, path, search };
+      const dispatched = span ? span.inside(() => dispatch(context)) : dispatch(context);
       route = dispatched.route;
       if (dispatched.done) dispatched.done.catch(fail);
     } catch (error) {

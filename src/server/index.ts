@@ -20,6 +20,7 @@ export {
 export { type RunningVolumeServer, startVolumeServer, type VolumeServerOptions } from './s3/volume-server.ts';
 export { startServer } from './server.ts';
 export type { AccessLine, RunningServer, ServerOptions } from './server-options.ts';
+export { Telemetry } from './telemetry/telemetry.ts';
 export { openTokens } from './tokens/open-tokens.ts';
 export { RIGHTS, type Right } from './tokens/right.ts';
 export { TokenFile } from './tokens/token-file.ts';

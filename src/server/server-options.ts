@@ -4,6 +4,7 @@ import type { Clock, EpochMs, IdSource } from '../base/index.ts';
 import type { ClientTimeouts } from './http/listening-socket.ts';
 import type { JobKind } from './jobs/job-kind.ts';
 import type { CommandRunner } from './jobs/remote-command.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 
 /**
  * One answered request, for the access log. It contains no secrets: of the header fields, only user agent and referrer,
@@ -62,6 +63,8 @@ export type ServerOptions = {
   readonly timeouts?: Partial<ClientTimeouts>;
   /** How long requests and jobs under way may take after the server was asked to stop; 30 s by default. */
   readonly leaveMs?: number | undefined;
+  /** Counts what the archive does, which was opened with its `observe`; and sends traces. */
+  readonly telemetry?: Telemetry | undefined;
   /** Milliseconds that never go back, with fractions, for latencies; the default is the clock. */
   readonly stopwatch?: () => number;
   /** Whether the server updates the search index in the background. */

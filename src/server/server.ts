@@ -23,11 +23,12 @@ import { HostCheck } from './http/host-check.ts';
 import { ListeningSocket, URL_CHARACTERS_MAX } from './http/listening-socket.ts';
 import { addressOf, Origins } from './http/origins.ts';
 import { HttpProblem, NOT_FOUND, problemFromError, sendProblem } from './http/problem.ts';
-import { Metrics } from './metrics.ts';
 import { Readiness } from './readiness.ts';
 import { ReplayRoutes } from './replay/replay-routes.ts';
 import { WebRoutes } from './replay/web-routes.ts';
 import type { AccessLine, RunningServer, ServerOptions } from './server-options.ts';
+import { Metrics } from './telemetry/metrics.ts';
+import { Telemetry } from './telemetry/telemetry.ts';
 import { UiFiles } from './ui-files.ts';
 import { UiRoutes } from './ui-routes.ts';
 
@@ -79,10 +80,12 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
   };
   const routes = apiRoutes(services, facts, (request) => command?.has(request) === true);
   const app = newApp(homeFor, onFailure);
-  await registerApi(app, routes, guard, services);
+  const { telemetry = new Telemetry(stopwatch) } = options;
+  const { traces } = telemetry;
+  await registerApi(app, routes, guard, { ending: services, traces });
   await app.ready();
   const readiness = new Readiness(archive, stopwatch);
-  const metrics = new Metrics(archive, () => services.jobs.counts(), version);
+  const metrics = new Metrics(telemetry.registry, archive, () => services.jobs.counts(), version);
   const cdx = new CdxRoute(archive, guard);
   const routesUnder = cachedByName((name) => {
     const named = origins.under(name);
@@ -95,7 +98,7 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
   });
   const routesFor = ({ request }: RequestContext) => routesUnder(origins.nameFor(request.headers.host, hosts));
   const handlerFor = (socket: AccessLine['socket'], dispatch: (context: RequestContext) => Dispatched) =>
-    entryHandler({ socket, dispatch, hosts, metrics, homeFor, clock, stopwatch, onAccess, onFailure });
+    entryHandler({ socket, dispatch, hosts, metrics, traces, homeFor, clock, stopwatch, onAccess, onFailure });
   ui.handleWith(handlerFor('ui', (context) => routesFor(context).ui.dispatch(context)));
   replay.handleWith(handlerFor('replay', (context) => routesFor(context).replay.dispatch(context)));
   command?.handleWith(handlerFor('command', (context) => dispatchCommand(app, context)));
@@ -112,6 +115,7 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
     await Promise.all(sockets.map((socket) => socket.stop(end)));
     await services.stop(end);
     await app.close();
+    await telemetry.close();
     metrics.close();
   };
   let stopped: Promise<void> | undefined;

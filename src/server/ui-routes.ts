@@ -12,10 +12,10 @@ import type { Dispatched, RequestContext } from './entry-handler.ts';
 import type { Guard } from './http/guard.ts';
 import { accepts, HttpProblem, isForWindow, NOT_FOUND, requireReading, SCREENS_MISSING } from './http/problem.ts';
 import { endReply } from './http/reply-end.ts';
-import type { Metrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
 import { sendSegment } from './replay/segment-files.ts';
 import type { WebRoutes } from './replay/web-routes.ts';
+import type { Metrics } from './telemetry/metrics.ts';
 import type { UiFiles } from './ui-files.ts';
 
 export type UiRoutesOptions = {

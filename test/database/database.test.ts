@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import type { CallObserver } from '../../src/base/index.ts';
 import { Database, type Migration, migrate } from '../../src/database/index.ts';
 import { noPostgres, PostgresServer } from '../contract/postgres-server.ts';
 
@@ -34,6 +35,31 @@ describe('a database', { skip: noPostgres }, () => {
     await assert.rejects(migrate(database, 'things', [FIRST, broken]), /nothing/);
     assert.deepEqual(await database.query(`select to_regclass('halfway.things') as found`), [{ found: null }]);
     await migrate(database, 'things', [FIRST]);
+    await database.close();
+  });
+
+  test('statements and waits for a connection are observed, with their outcomes', async () => {
+    const seen: string[] = [];
+    const observe: CallObserver = async (call, work) => {
+      const name = [call.name, call.target].filter((part) => part !== undefined).join(' ');
+      try {
+        const value = await work();
+        seen.push(name);
+        return value;
+      } catch (error) {
+        seen.push(`${name} failed`);
+        throw error;
+      }
+    };
+    const database = await Database.open({ url: server.url, schema: 'observed', poolSize: 1, observe });
+    await database.query('select 1');
+    await assert.rejects(database.query('select nothing from nowhere'));
+    await database.transact(async (query) => await query('create temporary table things (name text)'));
+    await using snapshot = await database.snapshot();
+    await snapshot.query('select 2');
+    const statements = ['connect reads', 'select', 'connect reads', 'select failed', 'connect commits', 'begin'];
+    assert.deepEqual(seen, [...statements, 'create', 'commit', 'connect snapshots', 'select']);
+    await snapshot[Symbol.asyncDispose]();
     await database.close();
   });
 

@@ -4,7 +4,15 @@
  */
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { assert, type Clock, fileError, type IdSource, makeDirectories, PinakesError } from '../../base/index.ts';
+import {
+  assert,
+  type CallObserver,
+  type Clock,
+  fileError,
+  type IdSource,
+  makeDirectories,
+  PinakesError,
+} from '../../base/index.ts';
 import {
   type AnyVolume,
   type ConditionalVolume,
@@ -37,6 +45,8 @@ export type VolumeSetOptions = {
   readonly clock?: Clock | undefined;
   /** Needed to write to buckets. */
   readonly newId?: IdSource | undefined;
+  /** Watches the requests to buckets. */
+  readonly observe?: CallObserver | undefined;
   /** Whether volumes of immutable objects are taken from other archives. */
   readonly takesOver?: boolean | undefined;
   /** A monotonic time in milliseconds; see the volumes. */
@@ -227,10 +237,10 @@ async function openVolume(directory: string, setting: VolumeSetting, options: Vo
 
 function openS3(
   { name, path, writable, endpoint, region }: VolumeSetting,
-  { clock }: VolumeSetOptions,
+  { clock, observe }: VolumeSetOptions,
 ): Promise<S3Volume> {
   assert(clock, 'a volume on S3 is opened with a clock');
-  return openS3Volume(name, path, { endpoint, region, writable, clock });
+  return openS3Volume(name, path, { endpoint, region, writable, clock, observe });
 }
 
 async function openBucket(directory: string, setting: VolumeSetting, options: VolumeSetOptions): Promise<OpenVolume> {

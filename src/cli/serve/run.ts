@@ -14,6 +14,7 @@ import {
   type RunningServer,
   type ServerOptions,
   startServer,
+  Telemetry,
 } from '../../server/index.ts';
 import { openingOptions } from '../archive-command.ts';
 import { type CommandContext, resolveTypedPath } from '../command.ts';
@@ -61,7 +62,9 @@ export async function serve(
   limitHeapGrowth();
   limitYoungSpace();
   await prepare(context, options);
-  const archive = await openArchive(options.archive, openingOptions(context, 'serve'));
+  const telemetry = await openTelemetry(context);
+  const { observe } = telemetry;
+  const archive = await openArchive(options.archive, { ...openingOptions(context, 'serve'), observe });
   let isOpen = true;
   const tokenFile = join(resolve(options.archive), TOKEN_NAME);
   let log: AccessLog | undefined;
@@ -70,7 +73,13 @@ export async function serve(
     // The index of an archive that is only read stays as it is.
     const isIndexing = settings.isIndexing && !archive.isOld;
     const onAccess = log?.write;
-    const server = await startServer({ ...serverOptions(context, archive), ...settings, isIndexing, onAccess });
+    const server = await startServer({
+      ...serverOptions(context, archive),
+      ...settings,
+      isIndexing,
+      onAccess,
+      telemetry,
+    });
     // Listens before the server is announced, because a signal may arrive directly after the announcement.
     const stop = listenForStop(context);
     try {
@@ -93,6 +102,16 @@ export async function serve(
     await rm(tokenFile, { force: true });
     log?.close();
   }
+}
+
+/** Metrics, and traces when the environment names a place for them. */
+function openTelemetry({ terminal }: CommandContext): Promise<Telemetry> {
+  return Telemetry.open({
+    stopwatch: () => performance.now(),
+    version: VERSION,
+    environment: process.env,
+    onFailure: (sentence) => terminal.say(`pinakes: ${sentence}`),
+  });
 }
 
 type Settings = Awaited<ReturnType<typeof settingsOf>>;

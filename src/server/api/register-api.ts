@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Guard } from '../http/guard.ts';
 import { HttpProblem, SERVER_STOPPING } from '../http/problem.ts';
+import type { Traces } from '../telemetry/span.ts';
 import { Access } from '../tokens/access.ts';
 import { RIGHTS } from '../tokens/right.ts';
 import { ANSWERED, type ApiRoute } from './route.ts';
@@ -12,11 +13,13 @@ import { checkFor } from './validation.ts';
 /** How the server ends: `stopping` refuses new work, `breakingOff` aborts the calls that are under way. */
 export type Ending = { readonly stopping: AbortSignal; readonly breakingOff: AbortSignal };
 
+export type ApiParts = { readonly ending: Ending; readonly traces?: Traces | undefined };
+
 export async function registerApi(
   app: FastifyInstance,
   routes: readonly ApiRoute[],
   guard: Guard,
-  ending: Ending,
+  parts: ApiParts,
 ): Promise<void> {
   const scopeOf = (isRaw: boolean) => async (scope: FastifyInstance) => {
     if (isRaw) {
@@ -26,7 +29,7 @@ export async function registerApi(
     scope.setValidatorCompiler<TSchema>(({ schema, httpPart }) => checkFor(schema, httpPart ?? 'body'));
     // Tests compare replies with their schemas. A serializer would silently drop properties that a schema lacks.
     scope.setSerializerCompiler(() => (data) => JSON.stringify(data));
-    for (const route of routes) if ((route.rawBody !== undefined) === isRaw) addRoute(scope, route, guard, ending);
+    for (const route of routes) if ((route.rawBody !== undefined) === isRaw) addRoute(scope, route, guard, parts);
   };
   await app.register(scopeOf(false));
   await app.register(scopeOf(true));
@@ -48,7 +51,7 @@ async function accessTo(
   return guard.require(request, RIGHTS.find((one) => access.may(one))!, isLimited);
 }
 
-function addRoute(scope: FastifyInstance, route: ApiRoute, guard: Guard, ending: Ending): void {
+function addRoute(scope: FastifyInstance, route: ApiRoute, guard: Guard, { ending, traces }: ApiParts): void {
   const { method, path, params, query, body, right, isLimited = false } = route;
   const beginsWork = route.beginsWork ?? (method !== 'GET' && method !== 'HEAD');
   scope.route({
@@ -64,7 +67,10 @@ function addRoute(scope: FastifyInstance, route: ApiRoute, guard: Guard, ending:
       if (beginsWork && ending.stopping.aborted) throw new HttpProblem(SERVER_STOPPING);
       accesses.set(request.raw, await accessTo(request.raw, right, isLimited, guard));
     },
-    handler: (request, reply) => answer(route, request, reply, accesses.get(request.raw)!, ending.breakingOff),
+    handler: (request, reply) => {
+      const handle = () => answer(route, request, reply, accesses.get(request.raw)!, ending.breakingOff);
+      return traces ? traces.resume(request.raw, handle) : handle();
+    },
   });
 }
 

@@ -9,7 +9,7 @@
  */
 import { createHash } from 'node:crypto';
 import type * as Sdk from '@aws-sdk/client-s3';
-import { type Clock, PinakesError, type Random, seededRandom } from '../../base/index.ts';
+import { type CallObserver, type Clock, PinakesError, type Random, seededRandom } from '../../base/index.ts';
 import type { VolumeCall } from '../part-volume.ts';
 import { closedError, whereIn } from '../volume-error.ts';
 import { RequestCounter, type RequestKind } from './request-counts.ts';
@@ -25,6 +25,8 @@ export type S3Credentials = { readonly accessKeyId: string; readonly secretAcces
 
 export type S3Options = {
   readonly clock: Clock;
+  /** Watches the requests, each try on its own. */
+  readonly observe?: CallObserver | undefined;
   readonly random?: Random | undefined;
   readonly sleep?: Sleep | undefined;
   /** The address of a server that is not AWS. Its buckets are addressed in the path. */
@@ -56,6 +58,7 @@ export class S3Connection {
   readonly pageNames: number;
   readonly counter = new RequestCounter();
   readonly #prefix: string;
+  readonly #observe: CallObserver | undefined;
   readonly #client: S3Client;
   readonly #reads = new RequestLimit(READS_MAX);
   readonly #writes = new RequestLimit(WRITES_MAX);
@@ -73,6 +76,7 @@ export class S3Connection {
     this.clock = options.clock;
     this.random = options.random ?? seededRandom(options.clock());
     this.pageNames = options.pageNames ?? PAGE_NAMES;
+    this.#observe = options.observe;
     this.#prefix = prefix === '' ? '' : `${prefix}/`;
     this.#client = makeClient(sdk, options);
     this.#retries = {
@@ -136,8 +140,7 @@ export class S3Connection {
 
   /** A request that is sent once, and whose failures are those of the SDK. */
   async once<T>(kind: RequestKind, send: Send<T>): Promise<T> {
-    using _pending = this.counter.begin(kind);
-    return await send(this.#client, AbortSignal.timeout(WRITE_POLICY.timeMs));
+    return await this.#counted(kind, send, AbortSignal.timeout(WRITE_POLICY.timeMs));
   }
 
   /** A missing object, a range beyond the end and a condition that does not hold are answers rather than failures. */
@@ -190,10 +193,15 @@ export class S3Connection {
   }
 
   #send<T>(kind: RequestKind, send: Send<T>, { signal }: VolumeCall, isRead: boolean): Promise<T> {
-    return withRetries(isRead ? READ_POLICY : WRITE_POLICY, this.#retries, signal, async (abort) => {
-      using _pending = this.counter.begin(kind);
-      return await send(this.#client, abort);
-    });
+    return withRetries(isRead ? READ_POLICY : WRITE_POLICY, this.#retries, signal, (abort) =>
+      this.#counted(kind, send, abort),
+    );
+  }
+
+  async #counted<T>(kind: RequestKind, send: Send<T>, abort: AbortSignal): Promise<T> {
+    using _pending = this.counter.begin(kind);
+    const sent = () => send(this.#client, abort);
+    return await (this.#observe?.({ system: 's3', name: kind, target: this.volume }, sent) ?? sent());
   }
 
   /** A date has whole seconds, so it fits when some moment of its second lies within the request. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bareMime } from './mime.ts';
+import { bareMime } from './media-kind.ts';
 
 test('the media type ends before parameters, a second type and blanks', () => {
   for (const text of [

@@ -2,8 +2,8 @@
  * Metrics for Prometheus: requests by route and status, their duration, bytes sent, the archive, its ledger, jobs, the
  * process.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { type Archive, LEDGER_EVENTS, type LedgerEventKind } from '../archive/index.ts';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
+import { type Archive, LEDGER_EVENTS, type LedgerEventKind } from '../../archive/index.ts';
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
@@ -21,12 +21,18 @@ export type RouteName =
   | 'web';
 
 export class Metrics {
-  readonly #registry = new Registry();
+  readonly #registry: Registry;
   readonly #requests: Counter<'route' | 'status'>;
   readonly #seconds: Histogram<'route'>;
   readonly #bytes: Counter<'route'>;
 
-  constructor(archive: Archive, jobCounts: () => Readonly<Record<string, number>>, version: string) {
+  constructor(
+    registry: Registry,
+    archive: Archive,
+    jobCounts: () => Readonly<Record<string, number>>,
+    version: string,
+  ) {
+    this.#registry = registry;
     const registers = [this.#registry];
     this.#requests = new Counter({
       name: 'pinakes_http_requests_total',
@@ -73,6 +79,15 @@ export class Metrics {
         },
       });
     }
+    new Gauge({
+      name: 'pinakes_leases_held',
+      help: 'Leases that this process holds.',
+      registers,
+      collect() {
+        const { takenLeases, endedLeases, lostLeases } = archive.ledgerCounts;
+        this.set(takenLeases - endedLeases - lostLeases);
+      },
+    });
     collectDefaultMetrics({ register: this.#registry });
   }
 
