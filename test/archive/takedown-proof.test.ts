@@ -4,9 +4,11 @@ import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { type Archive, openArchive } from '../../src/archive/index.ts';
+import { type Archive, createArchive, openArchive } from '../../src/archive/index.ts';
 import { digestOf, toHex } from '../../src/base/index.ts';
+import { openOnVolume } from './bucket-trial.ts';
 import { response, warcinfo, writeForeign } from './foreign-file.ts';
+import { BucketVolume } from './memory-bucket.ts';
 import { contentOf, makeArchive, NOON, page, temporaryDirectory, trialOptions } from './trial-archive.ts';
 
 const SECRET = contentOf('secret');
@@ -92,6 +94,35 @@ test('the log outlives the catalog, and an entry that one volume lost is read fr
   assert.deepEqual([takedowns.length, takedowns[0]!.reason, problems], [1, GROUND.reason, []]);
   await again.takedownLog.check(undefined, BY);
   assert.deepEqual(await readdir(join(again.directory, LOG)), await readdir(join(second, '_pinakes', 'takedowns')));
+});
+
+class CountingVolume extends BucketVolume {
+  logReads = 0;
+
+  override async *stream(name: string, from?: number, to?: number): AsyncGenerator<Uint8Array> {
+    if (name.startsWith('_pinakes/takedowns/')) this.logReads++;
+    yield* super.stream(name, from, to);
+  }
+}
+
+test('appending to the log reads none of the entries that every volume has', async (t) => {
+  const directory = await temporaryDirectory(t);
+  await createArchive(directory, {});
+  const volume = new CountingVolume('main', new Map());
+  const archive = await openOnVolume(directory, volume);
+  t.after(() => archive.close());
+  for (const name of ['a', 'b', 'c']) await archive.takeDown({ urls: [`http://${name}.example/`] }, GROUND);
+  assert.equal(volume.logReads, 0);
+  const { takedowns, problems } = await archive.takedownLog.read();
+  assert.deepEqual([takedowns.map(({ id }) => id), problems], [[1, 3, 5], []]);
+});
+
+test('an entry of which a crash left a half is not the newest', async (t) => {
+  const archive = await withSecret(t);
+  await takeDownSecret(archive);
+  await writeFile(join(archive.directory, LOG, `000000003-${'0'.repeat(64)}.open`), '{');
+  await archive.takeDown({ urls: ['http://c.example/'] }, GROUND);
+  assert.deepEqual((await archive.takedownLog.read()).problems, []);
 });
 
 test('a change of an entry, its removal, and a removal at the end of the log are seen', async (t) => {

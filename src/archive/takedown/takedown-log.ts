@@ -1,7 +1,8 @@
 /**
  * The log of takedowns of an archive: entries that are only appended, each chained to the one before it and signed. It
  * is in every writable volume, so that the volumes alone bring it back; an entry that one volume lost is written there
- * again with the next entry.
+ * again with the next entry. The name of an entry says its number and digest, so appending reads only what a volume
+ * lacks.
  *
  * The catalog notes the newest entry, and the records of deletions in the segments name the takedown that they belong
  * to. So a removal shows even at the end of the log, unless volumes, segments and catalog are changed together.
@@ -14,12 +15,20 @@ import type { KeyObject } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Clock, Exclusive, formatW3cDate, fromUtf8, type IdSource, PinakesError, utf8 } from '../../base/index.ts';
 import type { Catalog } from '../../catalog/index.ts';
-import { HeldLease, LEASE_LIFE_MS, refusalOf, type SegmentStore, type SegmentStores } from '../../ledger/index.ts';
+import {
+  HeldLease,
+  LEASE_LIFE_MS,
+  listedObjects,
+  refusalOf,
+  type SegmentStore,
+  type SegmentStores,
+} from '../../ledger/index.ts';
 import {
   ENTRY_BYTES_MAX,
   type EntryFacts,
   LOG_FOLDER,
   type LogEntry,
+  parseEntryName,
   type ReadEntry,
   readEntry,
   sealEntry,
@@ -90,31 +99,40 @@ export class TakedownLog {
   async #append(by: string, facts: EntryFacts): Promise<LogEntry> {
     const { directory, archive, catalog, stores, clock } = this.#options;
     const key = await SigningKey.readOrMake(directory);
-    const { objects, entries } = await this.#load();
-    objects.set(KEY_PREFIX + key.fingerprint, utf8(key.publicPem));
-    const newest = entries.at(-1);
-    const number = numberOf(newest) + 1;
+    const writable = stores.writable();
+    if (writable.length === 0) throw new PinakesError('NO_WRITABLE_VOLUME');
+    const names = new Map<SegmentStore, ReadonlySet<string>>();
+    for (const store of stores.available()) names.set(store, new Set(await namesIn(store)));
+    const all = [...new Set([...names.values()].flatMap((some) => [...some]))].sort();
+    const newest = all.flatMap((name) => parseEntryName(name) ?? []).at(-1);
+    const number = (newest?.number ?? 0) + 1;
     const entry = { number, previous: newest?.digest, archive, time: formatW3cDate(clock()), by, facts };
     const sealed = sealEntry(entry, key);
     if (sealed.bytes.length > ENTRY_BYTES_MAX)
       throw new PinakesError('RECORD_TOO_LARGE', { where: 'log of takedowns', detail: 'take down less at once' });
-    const writable = stores.writable();
-    if (writable.length === 0) throw new PinakesError('NO_WRITABLE_VOLUME');
+    const lacks = (store: SegmentStore, name: string) => names.get(store)?.has(name) !== true;
+    const lost = new Set(all.filter((name) => writable.some((store) => lacks(store, name))));
+    const { objects } = lost.size > 0 ? await this.#load((name) => lost.has(name)) : { objects: new Map() };
+    objects.set(KEY_PREFIX + key.fingerprint, utf8(key.publicPem));
     for (const store of writable) {
-      const known = new Set(await namesIn(store));
-      for (const [name, bytes] of objects) if (!known.has(name)) await store.writeObject(name, bytes);
+      for (const [name, bytes] of objects) if (lacks(store, name)) await store.writeObject(name, bytes);
       await store.writeObject(sealed.name, sealed.bytes);
     }
     refusalOf(await catalog.commit({ putNotes: { [NEWEST_NOTE]: `${number} ${sealed.digest}` }, durable: true }));
     return entry;
   }
 
-  async #load(): Promise<{ objects: Map<string, Uint8Array>; entries: ReadEntry[] }> {
+  /** The keys and the wanted entries. */
+  async #load(
+    isWanted: (name: string) => boolean = () => true,
+  ): Promise<{ objects: Map<string, Uint8Array>; entries: ReadEntry[] }> {
     const objects = new Map<string, Uint8Array>();
     const found = new Map<string, Uint8Array[]>();
     for (const store of this.#options.stores.available())
       for (const name of await namesIn(store)) {
-        const max = name.startsWith(KEY_PREFIX) ? KEY_BYTES_MAX : ENTRY_BYTES_MAX;
+        const isKey = name.startsWith(KEY_PREFIX);
+        if (!isKey && !isWanted(name)) continue;
+        const max = isKey ? KEY_BYTES_MAX : ENTRY_BYTES_MAX;
         const bytes = await store.readObject(name, max);
         if (bytes) found.set(name, [...(found.get(name) ?? []), bytes]);
       }
@@ -146,10 +164,10 @@ export class TakedownLog {
   }
 }
 
+/** An object that a crash left half written is not sealed, and does not count. */
 async function namesIn(store: SegmentStore): Promise<string[]> {
-  const names: string[] = [];
-  for await (const page of store.list(LOG_FOLDER)) names.push(...page.map(({ name }) => name));
-  return names;
+  const objects = await listedObjects(store, LOG_FOLDER);
+  return objects.flatMap(({ name, sealed }) => (sealed ? [name] : []));
 }
 
 function numberOf(read: ReadEntry | undefined): number {
