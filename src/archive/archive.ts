@@ -3,11 +3,10 @@
  * files of this room's folders, which get an `OpenedArchive`. What few commands need is loaded when it is used, so that
  * a command on a small content starts as fast as it can.
  */
-import { hostname } from 'node:os';
 import { type Clock, type EpochMs, Exclusive, type IdSource, PinakesError } from '../base/index.ts';
 import type { Block, BlockKey, Capture, CaptureQuestion, CaptureRange, Segment, Totals } from '../catalog/index.ts';
 import type { Database } from '../database/index.ts';
-import { countersOf, endBegunIncarnation, type LedgerCounts } from '../ledger/index.ts';
+import { countersOf, type LedgerCounts } from '../ledger/index.ts';
 import { formatPageId, type PageId, typedUrl, type UrlKey } from '../url/index.ts';
 import type { BucketTraits } from '../volume/index.ts';
 import type { AddOptions, AddReport } from './add/add-report.ts';
@@ -27,11 +26,10 @@ import type { CompactOptions, CompactReport } from './maintain/compact.ts';
 import { type CopiesOptions, type CopiesReport, makeCopies } from './maintain/copies.ts';
 import type { DeleteOptions, DeletePreview, DeleteReport } from './maintain/delete.ts';
 import { type Examination, examineOpened } from './maintain/doctor.ts';
-import { healArchive } from './maintain/heal.ts';
 import type { MigrateOptions, MigrateReport } from './maintain/migrate.ts';
 import { listNodes, type NodeStatus } from './maintain/node-status.ts';
 import { listSilentParts, type SilentPart } from './maintain/readiness.ts';
-import { endRebuild, type RebuildOptions, rebuildCatalog } from './maintain/rebuild.ts';
+import { type RebuildOptions, rebuildCatalog } from './maintain/rebuild.ts';
 import type { RecompressOptions, RecompressReport } from './maintain/recompress.ts';
 import type { ReleaseOptions } from './maintain/release.ts';
 import { type StayingSegments, stayingSegments } from './maintain/staying-segments.ts';
@@ -51,6 +49,7 @@ import { removeVolume } from './maintain/volume-removal.ts';
 import { type NewMetadata, storeMetadata } from './metadata.ts';
 import { ArchiveMirrors } from './mirror/archive-mirrors.ts';
 import { type ArchiveOptions, OpenedArchive } from './opened-archive.ts';
+import { completeOpening } from './opening.ts';
 import type { AnnouncedServer } from './owner.ts';
 import { LoggedTakedowns } from './proof/logged-takedowns.ts';
 import type { CaptureReader } from './read/capture-reader.ts';
@@ -58,8 +57,7 @@ import type { RecordReader } from './read/record-access.ts';
 import type { CaptureSpan, Retrieved, RetrievedContent, RetrieveOptions } from './read/retrieve.ts';
 import { resolveLater } from './revisit/resolve-later.ts';
 import { type DeletedRecord, deletedRecords } from './segment/deleted-records.ts';
-import { listUpgraded } from './segment/kept-places.ts';
-import { placeOldReplacements, withOldPlaces } from './segment/old-lineage.ts';
+import { withOldPlaces } from './segment/old-lineage.ts';
 import type { Selection } from './selection.ts';
 import type { ArchiveStats, StatsOptions } from './stats.ts';
 import type { NamedSnapshot } from './stream/named-snapshots.ts';
@@ -84,12 +82,7 @@ export async function openArchive(directory: string, options: ArchiveOptions): P
       opened.segmentRegistry.load(await withOldPlaces(opened.catalog, await opened.catalog.segments()));
       return archive;
     }
-    await endBegunIncarnation(opened.catalog, hostname());
-    await healArchive(opened, { signal: options.signal, onProgress: options.onOpening });
-    await resolveLater(opened);
-    await placeOldReplacements(opened);
-    await endRebuild(opened);
-    await listUpgraded(opened);
+    await completeOpening(opened, options);
     return archive;
   } catch (error) {
     await archive.close();

@@ -64,6 +64,11 @@ export type ArchiveOptions = {
   readonly observe?: CallObserver | undefined;
   /** Called with every segment that opening had to read because the catalog did not match it. */
   readonly onOpening?: (segment: Segment) => void;
+  /**
+   * Opens an archive too whose catalog has to be made again and that lacks a volume for it. It has no captures until
+   * `takeVolume` has taken the volume over and made the catalog.
+   */
+  readonly awaitsVolumes?: boolean | undefined;
   /** Aborts the opening. The next opening continues from there. */
   readonly signal?: AbortSignal | undefined;
   /** For tests: other volumes, another catalog, weaker fingerprints. */

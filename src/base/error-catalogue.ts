@@ -358,6 +358,11 @@ export const ERROR_CATALOGUE = {
     'Plug in or mount the disk, or correct the directory in archive.yaml, and run it again.',
     true,
   ),
+  VOLUME_NEEDED: entry(
+    'the catalog has to be made again, which needs this volume',
+    'Bring the volume back and run it again: records of deletions may be in it. If it is lost for good, remove it from archive.yaml; captures whose deletions only it has come back then.',
+    true,
+  ),
   VOLUME_NOT_EMPTY: entry(
     'the volume is not empty',
     'Move its segments to another volume first, with `pinakes volume migrate`. Tombstones of segments in read-only volumes are removed when those volumes are writable and compacted.',

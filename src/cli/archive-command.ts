@@ -106,7 +106,8 @@ export function openingOptions(context: CommandContext, purpose: string): Archiv
   const logged = (line: string) => terminal.say(printable(`ledger: ${line}`));
   const onLedgerEvent = isDebugged('ledger') ? logged : undefined;
   const stopwatch = () => performance.now();
-  return { clock, newId, stopwatch, software, purpose, onFinding, onOpening, onLedgerEvent, signal };
+  const awaitsVolumes = purpose === 'volume take';
+  return { clock, newId, stopwatch, software, purpose, onFinding, onOpening, onLedgerEvent, awaitsVolumes, signal };
 }
 
 /** Whether PINAKES_DEBUG, a list of topics with commas between them, asks for the debug log of this topic. */

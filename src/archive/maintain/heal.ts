@@ -4,7 +4,7 @@
  * - An unknown segment is catalogued from its beginning, and a segment that grew is catalogued from its former end.
  * - Bytes after the last whole record of an open segment are cut off.
  * - Deletions that the catalog does not know of are carried out: those with a durable record, and those of older
- *   versions with durable tombstones.
+ *   versions with durable tombstones. Their marks are entered before any capture (made-again.ts).
  * - A segment that is missing, shorter than in the catalog, or unreadable is reported and left as it is. Other segments
  *   are healed all the same.
  * - A replacement whose swap began is swapped in, and any other one is removed.
@@ -40,6 +40,7 @@ import { type ReplacedSegment, readReplaced } from '../segment/replacement.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
 import { finishDeletions } from './finish-delete.ts';
 import { type Found, isNoteOfNow, newestList, removeFound, segmentsIn } from './found-segment.ts';
+import { assertAllThere, enterMarks, isAway, isMadeAgain } from './made-again.ts';
 import { finishSwaps, isUnfinishedReplacement } from './segment-swap.ts';
 
 /** The collection of files that are not in a folder. */
@@ -76,6 +77,9 @@ export async function healArchive(archive: OpenedArchive, options: HealOptions):
   const fresh = await archive.catalog.notes(FRESH_NOTE);
   const isFresh = (name: string) => FRESH_NOTE + name in fresh;
   const listed = await listSegments(archive, names, lists);
+  const needsAll = await isMadeAgain(archive);
+  if (needsAll) assertAllThere(archive, listed);
+  await enterMarks(archive, listed, needsAll);
   const unclear = new Set<Found>();
   const written = await findReplacements(archive, listed, names, unclear);
   const { stale, apart } = await removeStale(archive, listed, written, { names, lists });
@@ -266,12 +270,6 @@ const SEGMENT_ERRORS: ReadonlySet<string> = new Set([
   'VOLUME_MISSING',
   'VOLUME_TAKEN',
 ]);
-
-/** Whether an error means that a volume is away. A bucket is so while its server fails. */
-export function isAway(error: unknown, { hasParts }: Pick<SegmentStore, 'hasParts'>): error is PinakesError {
-  if (!(error instanceof PinakesError)) return false;
-  return error.code === 'VOLUME_MISSING' || (hasParts && error.retryable);
-}
 
 function reportError(archive: OpenedArchive, file: string, error: PinakesError): void {
   archive.report({ code: 'segment-not-healed', level: 'error', file, offset: 0, message: error.message });
