@@ -18,6 +18,7 @@ export const SUB_ROOM_IMPORTS: Readonly<Record<string, Readonly<Record<string, r
     stream: ['read', 'revisit', 'segment', 'write'],
     export: ['read', 'revisit', 'segment', 'stream'],
     takedown: [],
+    cluster: ['revisit', 'segment'],
     maintain: ['read', 'revisit', 'segment', 'stream', 'takedown', 'write'],
     mirror: ['maintain', 'segment', 'takedown'],
     proof: ['maintain', 'mirror', 'read', 'takedown'],

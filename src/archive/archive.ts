@@ -48,8 +48,7 @@ import {
 import { removeVolume } from './maintain/volume-removal.ts';
 import { type NewMetadata, storeMetadata } from './metadata.ts';
 import { ArchiveMirrors } from './mirror/archive-mirrors.ts';
-import { type ArchiveOptions, OpenedArchive } from './opened-archive.ts';
-import { completeOpening } from './opening.ts';
+import type { OpenedArchive } from './opened-archive.ts';
 import type { AnnouncedServer } from './owner.ts';
 import { LoggedTakedowns } from './proof/logged-takedowns.ts';
 import type { CaptureReader } from './read/capture-reader.ts';
@@ -57,7 +56,6 @@ import type { RecordReader } from './read/record-access.ts';
 import type { CaptureSpan, Retrieved, RetrievedContent, RetrieveOptions } from './read/retrieve.ts';
 import { resolveLater } from './revisit/resolve-later.ts';
 import { type DeletedRecord, deletedRecords } from './segment/deleted-records.ts';
-import { withOldPlaces } from './segment/old-lineage.ts';
 import type { Selection } from './selection.ts';
 import type { ArchiveStats, StatsOptions } from './stats.ts';
 import type { NamedSnapshot } from './stream/named-snapshots.ts';
@@ -68,27 +66,6 @@ import { type LineExtension, type StreamPiece, streamJson, streamWarc } from './
 import { Subscriber, type SubscriberOptions } from './stream/subscriber.ts';
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts';
 import { type Stored, type StoreInput, type StoreOptions, StoreQueue } from './write/store.ts';
-
-/**
- * Opens an archive, and completes or undoes changes that a crash interrupted (I3). An archive of an earlier version is
- * only read, and left as it is (I14).
- */
-export async function openArchive(directory: string, options: ArchiveOptions): Promise<Archive> {
-  const opened = await OpenedArchive.open(directory, options);
-  const archive = new Archive(opened);
-  try {
-    await opened.load();
-    if (opened.isOld) {
-      opened.segmentRegistry.load(await withOldPlaces(opened.catalog, await opened.catalog.segments()));
-      return archive;
-    }
-    await completeOpening(opened, options);
-    return archive;
-  } catch (error) {
-    await archive.close();
-    throw error;
-  }
-}
 
 export class Archive implements CaptureReader {
   readonly #mirrors: ArchiveMirrors;
@@ -195,7 +172,7 @@ export class Archive implements CaptureReader {
     await this.keepRoom();
     const files = await withoutOwnFiles(archive, wanted, options.remote);
     const report = options.inPlace
-      ? await this.#compactions.run(async () => {
+      ? await this.#maintain(async () => {
           const { addInPlace } = await import('./add/add-in-place.ts');
           return addInPlace(archive, await linkedVolume(archive), files, options);
         })
@@ -276,7 +253,7 @@ export class Archive implements CaptureReader {
 
   async compact(options: CompactOptions = {}): Promise<CompactReport> {
     const { compactArchive } = await import('./maintain/compact.ts');
-    return this.#compactions.run(() => this.#opened.freeing(() => compactArchive(this.#opened, options)));
+    return this.#maintain(() => this.#opened.freeing(() => compactArchive(this.#opened, options)));
   }
 
   /**
@@ -286,7 +263,7 @@ export class Archive implements CaptureReader {
   async recompress(options: RecompressOptions & { readonly dryRun?: boolean } = {}): Promise<RecompressReport> {
     const { estimateRecompression, recompressArchive } = await import('./maintain/recompress.ts');
     if (options.dryRun) return estimateRecompression(this.#opened, options);
-    return this.#compactions.run(() => this.#opened.freeing(() => recompressArchive(this.#opened, options)));
+    return this.#maintain(() => this.#opened.freeing(() => recompressArchive(this.#opened, options)));
   }
 
   /** A view of the captures at this moment. Later changes are not visible in it. */
@@ -409,31 +386,31 @@ export class Archive implements CaptureReader {
   async addVolume(volume: NewVolume, options: AddVolumeOptions = {}): Promise<BucketTraits | undefined> {
     this.#opened.assertTaking();
     // Adding a volume heals the archive, which would remove a segment that a compaction is writing.
-    return this.#compactions.run(() => addVolume(this.#opened, volume, options));
+    return this.#maintain(() => addVolume(this.#opened, volume, options));
   }
 
   /** Takes a bucket from another archive. False: others have to be taken too before the catalog is made again. */
   async takeVolume(name: string, options: RebuildOptions = {}): Promise<boolean> {
     this.#opened.assertTaking();
-    return this.#compactions.run(() => takeVolume(this.#opened, name, options));
+    return this.#maintain(() => takeVolume(this.#opened, name, options));
   }
 
   async setVolumeWritable(name: string, writable: boolean): Promise<void> {
     this.#opened.assertTaking();
-    return this.#compactions.run(() => setVolumeWritable(this.#opened, name, writable));
+    return this.#maintain(() => setVolumeWritable(this.#opened, name, writable));
   }
 
   /** Removes an empty volume from the archive. Its directory stays. */
   async removeVolume(name: string): Promise<void> {
     this.#opened.assertTaking();
-    return this.#compactions.run(() => removeVolume(this.#opened, name));
+    return this.#maintain(() => removeVolume(this.#opened, name));
   }
 
   /** Moves all segments of a volume to another one. With `dryRun`, only reports what would be moved. */
   async migrate(from: string, to: string, options: MigrateOptions = {}): Promise<MigrateReport> {
     const { migrateVolume } = await import('./maintain/migrate.ts');
     const migrate = () => this.#opened.freeing(() => migrateVolume(this.#opened, from, to, options));
-    return this.#compactions.run(() => this.#moving(options.dryRun ? [] : [from, to], migrate));
+    return this.#maintain(() => this.#moving(options.dryRun ? [] : [from, to], migrate));
   }
 
   /** Brings records to the volumes that the policy chooses. With `dryRun`, only reports what would be moved. */
@@ -441,7 +418,12 @@ export class Archive implements CaptureReader {
     const { rebalanceArchive: rebalance } = await import('./balance/rebalance.ts');
     const names = options.dryRun ? [] : this.#opened.volumes.writable().map(({ name }) => name);
     const run = () => this.#opened.freeing(() => rebalance(this.#opened, options));
-    return this.#compactions.run(() => this.#moving(names, run));
+    return this.#maintain(() => this.#moving(names, run));
+  }
+
+  /** One at a time, on this machine and in the cluster. */
+  #maintain<T>(work: () => Promise<T>): Promise<T> {
+    return this.#compactions.run(() => this.#opened.maintaining(work));
   }
 
   #moving<T>(volumes: readonly string[], work: () => Promise<T>): Promise<T> {
@@ -450,13 +432,13 @@ export class Archive implements CaptureReader {
 
   /** Makes the copies that the policy `copies` asks for. With `dryRun`, only reports what would be copied. */
   makeCopies(options: CopiesOptions = {}): Promise<CopiesReport> {
-    return this.#compactions.run(() => makeCopies(this.#opened, options));
+    return this.#maintain(() => makeCopies(this.#opened, options));
   }
 
   /** Restores damaged and lost records from copies of them. */
   async restore(options: RecordRestoreOptions = {}): Promise<RecordRestoreReport> {
     const { restoreRecords } = await import('./balance/restore.ts');
-    return this.#compactions.run(() => restoreRecords(this.#opened, options));
+    return this.#maintain(() => restoreRecords(this.#opened, options));
   }
 
   /** The records of a snapshot, each exactly once, from the beginning or from a cursor. */
@@ -562,7 +544,7 @@ export class Archive implements CaptureReader {
   /** Creates the catalog again from the segments. After an interruption, the next opening completes it. */
   async rebuild(options: RebuildOptions = {}): Promise<void> {
     this.#opened.assertTaking();
-    return this.#compactions.run(() => rebuildCatalog(this.#opened, options));
+    return this.#maintain(() => rebuildCatalog(this.#opened, options));
   }
 
   /** Waits for all changes requested so far and makes the catalog durable. Stores do not need this (I2). */

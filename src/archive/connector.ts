@@ -1,6 +1,9 @@
 /**
  * The connector: `archive.yaml`, which makes a directory an archive. It lists the volumes and the policies. The
  * connector and the segments are all that is needed to keep the captures.
+ *
+ * The connector of an archive in a cluster only says where the catalog is, and which archive it is about. Volumes and
+ * policies are in the database then (cluster/settings.ts), since every machine has a directory of its own.
  */
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
@@ -66,6 +69,9 @@ export type IndexSettings = {
 export type Connector = {
   readonly version: number;
   readonly name: string;
+  /** Of a cluster: the address of the database, without a password, and the id of the archive in it. */
+  readonly catalog?: string;
+  readonly id?: string;
   readonly volumes: readonly VolumeSetting[];
   readonly policies: Policies;
   readonly crawl: CrawlPolicy;
@@ -112,16 +118,26 @@ function parseConnector(text: string, where: string): Connector {
   } catch (cause) {
     throw bad((cause as Error).message.split('\n')[0]!, cause);
   }
+  return connectorOf(value, bad);
+}
+
+type Bad = (detail: string, cause?: unknown) => PinakesError;
+
+/** The connector in a value of YAML or JSON. */
+export function connectorOf(value: unknown, bad: Bad): Connector {
   if (!isRecord(value)) throw bad('it is not a mapping');
-  const { version } = value;
+  const { version, catalog, id } = value;
   if (version !== ARCHIVE_VERSION && version !== FIRST_VERSION) {
     if (Number(version) > ARCHIVE_VERSION)
       throw bad(`version ${String(version)} was made by a newer Pinakes; use that one`);
     throw bad(`version ${String(version)} is not understood`);
   }
   if (typeof value.name !== 'string') throw bad('name is missing');
-  const volumes = value.volumes;
-  if (!Array.isArray(volumes) || volumes.length === 0) throw bad('volumes are missing');
+  if (catalog !== undefined && (typeof catalog !== 'string' || typeof id !== 'string'))
+    throw bad('catalog is not an address, or the id of the archive is missing');
+  const volumes = value.volumes ?? [];
+  // The volumes of a cluster are in its database, and it has none until one is added.
+  if (!Array.isArray(volumes) || (volumes.length === 0 && id === undefined)) throw bad('volumes are missing');
   const names = new Set<string>();
   const settings = volumes.map((volume, index): VolumeSetting => {
     if (!isRecord(volume)) throw bad(`volume ${index + 1} is not a mapping`);
@@ -147,6 +163,8 @@ function parseConnector(text: string, where: string): Connector {
   return {
     version,
     name: value.name,
+    ...(typeof catalog === 'string' && { catalog }),
+    ...(typeof id === 'string' && { id }),
     volumes: settings,
     policies: parsePolicies(value.policies, bad),
     crawl: parseCrawl(value.crawl, bad),
@@ -241,11 +259,19 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** Writes the connector durably. A crash leaves the old one or the new one. */
 export async function writeConnector(directory: string, connector: Connector): Promise<void> {
   const path = join(directory, CONNECTOR_NAME);
-  const { crawl, mirrors = [], ...always } = connector;
-  const others = { ...(crawl.privateNetworks.length > 0 && { crawl }), ...(mirrors.length > 0 && { mirrors }) };
-  const content = { ...always, ...others };
-  const text = `# A Pinakes archive. The segments of its volumes are the truth; keep them and this file.\n${stringify(content)}`;
+  const text = `# A Pinakes archive. The segments of its volumes are the truth; keep them and this file.\n${stringify(contentOf(connector))}`;
   await replaceFile(path, text).catch((cause: unknown) => {
     throw fileError(cause, path, 'writing');
   });
+}
+
+/** What is written of a connector: defaults are left out, and so is what the database of a cluster has. */
+function contentOf(connector: Connector): Partial<Connector> {
+  const { version, name, catalog, id } = connector;
+  return catalog === undefined ? settingsOf(connector) : { version, name, catalog, ...(id !== undefined && { id }) };
+}
+
+/** The volumes and policies of a connector, without defaults. */
+export function settingsOf({ catalog: _, crawl, mirrors = [], ...always }: Connector): Partial<Connector> {
+  return { ...always, ...(crawl.privateNetworks.length > 0 && { crawl }), ...(mirrors.length > 0 && { mirrors }) };
 }

@@ -11,7 +11,7 @@ export {
 } from '../ledger/index.ts';
 export type { AddOptions, AddProgress, AddReport } from './add/add-report.ts';
 export { type RemoteInput, type RemoteInputOptions, type RemoteInputs, remoteInputs } from './add/remote-input.ts';
-export { type Archive, openArchive } from './archive.ts';
+export type { Archive } from './archive.ts';
 export type { RebalanceMove, RebalanceOptions, RebalanceReport } from './balance/rebalance-report.ts';
 export type { RecordRestoreOptions, RecordRestoreReport } from './balance/restore.ts';
 export { captureId } from './capture-id.ts';
@@ -62,6 +62,7 @@ export type { SyncProgress } from './mirror/mirror-sync.ts';
 export type { MirrorPlace, OpenRemote } from './mirror/mirror-target.ts';
 export type { NewMirror } from './mirror/mirrors.ts';
 export type { MirrorStatus, SyncReport } from './mirror-status.ts';
+export { openArchive } from './open-archive.ts';
 export type { ArchiveOptions } from './opened-archive.ts';
 export { type AnnouncedServer, ownerOf } from './owner.ts';
 export type { SearchProgress } from './proof/barred-search.ts';

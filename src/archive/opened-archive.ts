@@ -3,6 +3,9 @@
  * Other rooms see only `Archive`.
  *
  * Changes run one at a time, through `exclusive`. Reading does not wait for them.
+ *
+ * In a cluster, other processes change the archive at the same time. Then every change is made under the lease of this
+ * process (cluster/), and nothing is healed or locked when the archive is opened.
  */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +28,9 @@ import {
   sequenceOf,
   type WriteOutcome,
 } from '../ledger/index.ts';
+import { Cluster, type ClusterTimes } from './cluster/cluster.ts';
+import { openClusterCatalog } from './cluster/open.ts';
+import type { ClusterSettings } from './cluster/settings.ts';
 import { Collections } from './collections.ts';
 import { ARCHIVE_VERSION, type Connector, readConnector, writeConnector } from './connector.ts';
 import { CATALOG_DIRECTORY, hasCatalog } from './maintain/catalog-soundness.ts';
@@ -71,6 +77,8 @@ export type ArchiveOptions = {
   readonly awaitsVolumes?: boolean | undefined;
   /** Aborts the opening. The next opening continues from there. */
   readonly signal?: AbortSignal | undefined;
+  /** How long leases, graces and pauses are in a cluster. */
+  readonly clusterTimes?: ClusterTimes | undefined;
   /** For tests: other volumes, another catalog, weaker fingerprints. */
   readonly volumes?: VolumeSet;
   readonly catalog?: Catalog;
@@ -82,9 +90,12 @@ export type ArchiveOptions = {
 type OpenedArchiveOptions = {
   readonly directory: string;
   readonly connector: Connector;
-  readonly owner: OwnerFile;
+  /** Both only where this process owns the catalog. */
+  readonly owner?: OwnerFile;
+  readonly reserve?: Reserve;
   readonly catalog: Catalog;
-  readonly reserve: Reserve;
+  /** The settings of a cluster, where the database has them. */
+  readonly settings?: ClusterSettings;
   readonly volumes: VolumeSet;
   readonly options: ArchiveOptions;
 };
@@ -102,7 +113,6 @@ export class OpenedArchive {
   readonly runs = new RunsCache();
   readonly stores: SegmentStores;
   readonly nodes: NodeActivities;
-  readonly segmentWriter: SegmentWriter;
   readonly access: RecordAccess;
   readonly retrieval: Retrieval;
   readonly resolutionFilter: ResolutionFilter;
@@ -115,8 +125,11 @@ export class OpenedArchive {
   readonly fingerprint: (digest: Uint8Array) => Uint8Array;
   /** Whether the archive is of an earlier version, or its upgrade was interrupted: it is only read. */
   readonly isOld: boolean;
-  readonly #owner: OwnerFile;
-  readonly #reserve: Reserve;
+  /** Undefined: this process owns the catalog, and makes every change. */
+  readonly cluster: Cluster | undefined;
+  readonly #segmentWriter: SegmentWriter | undefined;
+  readonly #owner: OwnerFile | undefined;
+  readonly #reserve: Reserve | undefined;
   readonly #scratch: Scratch;
   readonly #onFinding: ((finding: Finding) => void) | undefined;
   readonly #exclusive = new Exclusive();
@@ -126,7 +139,8 @@ export class OpenedArchive {
   /** The reason why changes are refused. Undefined until the archive is being closed. */
   #closed: PinakesError | undefined;
 
-  private constructor({ directory, connector, owner, catalog, reserve, volumes, options }: OpenedArchiveOptions) {
+  private constructor(opened: OpenedArchiveOptions) {
+    const { directory, connector, owner, catalog, reserve, volumes, settings, options } = opened;
     const { clock, newId, software, fingerprint = (digest) => digest } = options;
     this.directory = directory;
     this.clock = clock;
@@ -151,7 +165,6 @@ export class OpenedArchive {
     this.nodes = new NodeActivities(clock);
     this.stores = new VolumeStores(volumes, this.nodes);
     this.tombstones = new Tombstones(volumes, catalog);
-    this.segmentWriter = this.newWriter(undefined);
     this.access = new RecordAccess(this.stores, this.segmentRegistry, catalog, fingerprint);
     this.retrieval = new Retrieval(catalog, this.access, fingerprint);
     this.collections = new Collections(catalog);
@@ -165,11 +178,17 @@ export class OpenedArchive {
       clock,
       newId,
     });
+    this.cluster = catalog.isShared
+      ? new Cluster(this, settings, options.clusterTimes ?? {}, options.purpose ?? 'open')
+      : undefined;
+    this.#segmentWriter = this.cluster ? undefined : this.newWriter(undefined);
   }
 
   /** Takes the archive for this process and opens its parts. When that fails, the catalog is closed again. */
   static async open(directory: string, options: ArchiveOptions): Promise<OpenedArchive> {
     const connector = await readConnector(directory);
+    if (connector.catalog !== undefined) return OpenedArchive.#openInCluster(directory, connector, options);
+    if (options.catalog?.isShared) return OpenedArchive.#openShared(directory, connector, options.catalog, options);
     await assertTakable(directory);
     const reserve = new Reserve(directory);
     if (connector.version < ARCHIVE_VERSION && !hasCatalog(directory)) {
@@ -186,6 +205,39 @@ export class OpenedArchive {
       return new OpenedArchive({ directory, connector, owner, catalog, reserve, volumes, options });
     } catch (error) {
       await reserve.takeBack();
+      await catalog.close();
+      throw error;
+    }
+  }
+
+  static async #openInCluster(
+    directory: string,
+    connector: Connector,
+    options: ArchiveOptions,
+  ): Promise<OpenedArchive> {
+    const { catalog, settings } = await openClusterCatalog(directory, connector, options);
+    const { catalog: address, id } = connector;
+    const whole = {
+      ...settings.connector,
+      ...(address !== undefined && { catalog: address }),
+      ...(id !== undefined && { id }),
+    };
+    return OpenedArchive.#openShared(directory, whole, catalog, options, settings);
+  }
+
+  /** Opens an archive that others have open too: nothing is taken, locked or healed. */
+  static async #openShared(
+    directory: string,
+    connector: Connector,
+    catalog: Catalog,
+    options: ArchiveOptions,
+    settings?: ClusterSettings,
+  ): Promise<OpenedArchive> {
+    try {
+      const cluster = connector.id;
+      const volumes = options.volumes ?? (await VolumeSet.open(directory, connector.volumes, { ...options, cluster }));
+      return new OpenedArchive({ directory, connector, catalog, volumes, options, ...(settings && { settings }) });
+    } catch (error) {
       await catalog.close();
       throw error;
     }
@@ -218,8 +270,25 @@ export class OpenedArchive {
 
   async changeConnector(connector: Connector): Promise<void> {
     this.assertTaking();
-    await writeConnector(this.directory, connector);
+    if (connector.catalog === undefined) await writeConnector(this.directory, connector);
+    else await this.cluster?.change(connector);
     this.#connector = connector;
+  }
+
+  /** Called with the settings that another machine has changed. */
+  takeConnector(settings: Connector): void {
+    const { catalog, id } = this.#connector;
+    this.#connector = { ...settings, ...(catalog !== undefined && { catalog }), ...(id !== undefined && { id }) };
+  }
+
+  /** The writer of this process. In a cluster, a change has taken its lease before it begins. */
+  get segmentWriter(): SegmentWriter {
+    return this.#segmentWriter ?? this.cluster!.writer.writer;
+  }
+
+  /** The lease under which this process changes the archive; undefined where the lock of the catalog is the lease. */
+  get lease(): Lease | undefined {
+    return this.cluster?.writer.lease;
   }
 
   /** The smallest payload that is shared. With 0, the size of the revisit decides alone. */
@@ -246,7 +315,7 @@ export class OpenedArchive {
       host: hostname(),
       segmentBytesMax: this.#connector.policies.segmentBytesMax,
       nextSerial: () => this.#serial++,
-      graceMs: 0,
+      graceMs: this.cluster?.graceMs ?? 0,
     });
   }
 
@@ -270,14 +339,16 @@ export class OpenedArchive {
       for (const { segment } of grown) this.segmentRegistry.grow(segment);
       // The change is complete at this point. A segment that cannot be sealed now is sealed by the next opening.
       for (const segment of await this.segmentWriter.sealFull()) this.segmentRegistry.grow(segment);
-    } else if (outcome.kind !== 'fenced' && outcome.kind !== 'unknown') await this.segmentWriter.rollBack();
+    } else if (outcome.kind === 'fenced' && outcome.why !== 'adopting') this.cluster?.writer.lose();
+    else if (outcome.kind !== 'fenced' && outcome.kind !== 'unknown') await this.segmentWriter.rollBack();
     return outcome;
   }
 
   /** Commits changes that come without records. */
   async commitGroup(group: CommitGroup): Promise<CommitOutcome> {
     this.assertTaking();
-    return commitCounted(this.catalog, group);
+    const { lease } = this;
+    return commitCounted(this.catalog, lease ? { lease, ...group } : group);
   }
 
   /** Why the archive is closed, or is being closed. Undefined while it is open. */
@@ -293,19 +364,30 @@ export class OpenedArchive {
   /** Runs one change of the archive, or one reading between two changes, at a time. */
   exclusive<T>(work: () => Promise<T>): Promise<T> {
     this.#changes++;
-    return this.#exclusive.run(() => {
+    return this.#exclusive.run(async () => {
       if (this.#closed) throw this.#closed;
       // An archive that is only read has snapshots too. Its changes are refused where they begin.
       if (!this.isOld) this.assertTaking();
+      await this.cluster?.writer.ready();
       return work();
     });
+  }
+
+  /** Runs a reading of one instant. Where others change the archive too, one statement of the catalog is one. */
+  still<T>(work: () => Promise<T>): Promise<T> {
+    return this.cluster ? work() : this.exclusive(work);
+  }
+
+  /** Runs work that writes segments anew, moves or removes them. In a cluster, one process at a time does. */
+  maintaining<T>(work: () => Promise<T>): Promise<T> {
+    return this.cluster ? this.cluster.maintaining(work) : work();
   }
 
   /** Runs a change that makes the archive larger. Fails when the disk has too little room for it. */
   growing<T>(work: () => Promise<T>): Promise<T> {
     return this.exclusive(async () => {
       this.assertTaking();
-      await this.#reserve.keep(this.catalog);
+      await this.#reserve?.keep(this.catalog);
       return work();
     });
   }
@@ -313,13 +395,13 @@ export class OpenedArchive {
   /** Runs work that frees room but needs some before that. */
   async freeing<T>(work: () => Promise<T>): Promise<T> {
     this.assertTaking();
-    await this.exclusive(() => this.#reserve.giveUpIfShort());
+    if (this.#reserve) await this.exclusive(() => this.#reserve!.giveUpIfShort());
     return work();
   }
 
   /** Gives up the reserve until the archive is closed. Returns whether there was one. */
-  giveUpReserve(): Promise<boolean> {
-    return this.#reserve.giveUp();
+  async giveUpReserve(): Promise<boolean> {
+    return (await this.#reserve?.giveUp()) ?? false;
   }
 
   /** Refuses a change that the catalog would not write, since the change would leave records in the volumes. */
@@ -328,8 +410,8 @@ export class OpenedArchive {
     if (this.catalog.refusal) throw this.catalog.refusal;
   }
 
-  announceServer(server: AnnouncedServer | undefined): Promise<void> {
-    return this.#owner.announce(server);
+  async announceServer(server: AnnouncedServer | undefined): Promise<void> {
+    await this.#owner?.announce(server);
   }
 
   /** Waits until the change in progress is complete. */
@@ -342,7 +424,8 @@ export class OpenedArchive {
     this.#closed = reason;
     await this.idle();
     try {
-      await this.segmentWriter.dropEmpty();
+      if (this.cluster) await this.cluster.end();
+      else await this.segmentWriter.dropEmpty();
     } finally {
       await this.#closeParts();
     }
@@ -355,8 +438,8 @@ export class OpenedArchive {
       this.access.close();
       await this.#scratch.close();
       // The owner file belongs to this process only while it holds the lock of the catalog.
-      await this.#owner.release();
-      await this.#reserve.takeBack();
+      await this.#owner?.release();
+      await this.#reserve?.takeBack();
     } finally {
       await this.catalog.close();
     }

@@ -21,6 +21,9 @@ export const LEASE_LIFE_MS = 60_000;
 /** The lease of the process that removes what is left over (H4). */
 export const COLLECTION_LEASE = 'collection';
 
+/** What the names of the leases of writers begin with. */
+export const WRITER_LEASES = 'writer:';
+
 /** What the names of the leases of compactions begin with. */
 export const COMPACTION_LEASES = 'compaction:';
 

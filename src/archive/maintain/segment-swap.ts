@@ -16,7 +16,6 @@ import {
   compactionLease,
   type Followers,
   HeldLease,
-  LEASE_LIFE_MS,
   listedObjects,
   type PlacedFacts,
   pendingRelocations,
@@ -44,9 +43,6 @@ import { refreshSegments } from '../segment/listed-segment.ts';
 import { OddCounter, oddNote } from '../segment/odd-records.ts';
 import { oldNotesOf, readOldMoves, SWAP_NOTE } from '../segment/old-lineage.ts';
 import { appliedNote } from '../segment/tombstones.ts';
-
-/** How long other processes may go on reading a replaced segment (R1). */
-const SHARED_GRACE_MS = 3600 * 1000;
 
 /** Lists and begins a segment that replaces another one. What it replaces is sealed. */
 export function beginReplacement(
@@ -209,8 +205,11 @@ async function withLease<Answer>(
   volume: string,
   work: (held: HeldLease) => Promise<Answer>,
 ): Promise<Answer> {
-  const { catalog, newId } = archive;
-  const lifeMs = catalog.isShared ? LEASE_LIFE_MS : undefined;
+  const { catalog, newId, cluster } = archive;
+  // In a cluster, it is held for the whole of a compaction.
+  const own = cluster?.compactionOf(volume);
+  if (own) return work(own);
+  const lifeMs = cluster?.lifeMs;
   const held = await HeldLease.take(catalog, compactionLease(volume), `${hostname()}, ${newId()}`, { lifeMs });
   if (!held) throw new PinakesError('ARCHIVE_BUSY', { detail: `the volume ${volume} is being compacted` });
   try {
@@ -221,11 +220,11 @@ async function withLease<Answer>(
 }
 
 function swapsOf(archive: OpenedArchive, volume: string, held: HeldLease): Swaps {
-  const { catalog, tombstones } = archive;
+  const { cluster, tombstones } = archive;
   return new Swaps({
     ...besidesOf(archive, volume, held),
     // Readers in this process read on in the replacement.
-    graceMs: catalog.isShared ? SHARED_GRACE_MS : 0,
+    graceMs: cluster?.graceMs ?? 0,
     onRemoved: (name) => tombstones.remove({ name }),
   });
 }
@@ -307,14 +306,15 @@ async function* placedRecords(
 }
 
 /** Enters the deleted records that an older program noted beside a segment, so that the swap knows their contents. */
-async function enterTombstones({ catalog, tombstones }: OpenedArchive, segment: Segment): Promise<void> {
+async function enterTombstones(archive: OpenedArchive, segment: Segment): Promise<void> {
+  const { catalog, tombstones } = archive;
   const { number } = segment;
   const known = new Set((await catalog.deadRecords(number)).map(({ offset }) => offset));
   const noted = await tombstones.listApplied(segment);
   const unknown = noted.filter(({ offset }) => !known.has(offset));
   // Their lengths are in the count of dead bytes already.
   const dead = unknown.map(({ offset, block }) => ({ segment: number, offset, length: 0, block }));
-  if (dead.length > 0) refusalOf(await catalog.commit({ dead }));
+  if (dead.length > 0) refusalOf(await archive.commitGroup({ dead }));
 }
 
 /** The swaps that an older program began, as those of this program. Each commit can be made again. */

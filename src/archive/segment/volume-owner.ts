@@ -142,6 +142,40 @@ export class VolumeOwner {
   }
 }
 
+export type JoinOptions = {
+  readonly clock: Clock;
+  /** Whether the volume is taken from another archive. */
+  readonly takesOver?: boolean | undefined;
+};
+
+/**
+ * Makes an archive in a cluster the owner of a volume, for all its machines, or checks that it is. Their leases keep
+ * the machines apart, so the number stays the same until another archive takes the volume.
+ */
+export async function joinOwners(
+  volume: ConditionalVolume,
+  archive: string,
+  { clock, takesOver = false }: JoinOptions,
+): Promise<void> {
+  const found = await volume.readTagged(OWNER_NAME);
+  const owner = found && parseOwner(found.bytes, volume.name);
+  if (owner?.archive === archive) return;
+  if (owner && !takesOver) throw takenBy(volume.name, owner);
+  const object: OwnerObject = {
+    archive,
+    number: (owner?.number ?? 0) + 1,
+    host: 'several machines',
+    directory: `cluster ${archive}`,
+    since: formatW3cDate(clock()),
+  };
+  const bytes = utf8(`${JSON.stringify(object)}\n`);
+  if (found) await volume.putIfTag(OWNER_NAME, found.tag, bytes);
+  else await volume.putIfAbsent(OWNER_NAME, bytes);
+  const now = await volume.readTagged(OWNER_NAME);
+  const taken = now && parseOwner(now.bytes, volume.name);
+  if (taken?.archive !== archive) throw takenBy(volume.name, taken ?? object);
+}
+
 function takenBy(volume: string, { host, directory, since }: OwnerObject): PinakesError {
   const detail =
     `the archive ${directory} on ${host} writes to it since ${since}; when that one is stopped for good, ` +

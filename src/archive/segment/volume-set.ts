@@ -27,7 +27,7 @@ import {
 } from '../../volume/index.ts';
 import type { VolumeSetting } from '../connector.ts';
 import { misnamedFiles } from './misnamed-files.ts';
-import { type TakeOptions, VolumeOwner } from './volume-owner.ts';
+import { joinOwners, type TakeOptions, VolumeOwner } from './volume-owner.ts';
 import { volumeWriter } from './volume-writer.ts';
 
 type Opened = {
@@ -49,6 +49,8 @@ export type VolumeSetOptions = {
   readonly observe?: CallObserver | undefined;
   /** Whether volumes of immutable objects are taken from other archives. */
   readonly takesOver?: boolean | undefined;
+  /** The id of the archive in a cluster, whose machines share its volumes. */
+  readonly cluster?: string | undefined;
   /** A monotonic time in milliseconds; see the volumes. */
   readonly stopwatch?: (() => number) | undefined;
 };
@@ -229,6 +231,10 @@ async function openVolume(directory: string, setting: VolumeSetting, options: Vo
   const path = resolve(directory, setting.path);
   if (setting.kind === 'linked') return { volume: await openLinkedVolume(setting.name, path, options) };
   const { writable } = setting;
+  if (writable && options.cluster !== undefined) {
+    const detail = 'a directory belongs to one machine; in a cluster, only buckets are written to';
+    throw new PinakesError('VOLUME_REFUSED', { where: `volume ${setting.name}`, detail });
+  }
   const isWriter = writable ? await volumeWriter(directory, setting) : undefined;
   const volume = await openDirectoryVolume(setting.name, path, { ...options, writable });
   await isWriter?.();
@@ -244,10 +250,14 @@ function openS3(
 }
 
 async function openBucket(directory: string, setting: VolumeSetting, options: VolumeSetOptions): Promise<OpenVolume> {
-  const { clock, newId } = options;
+  const { clock, newId, cluster } = options;
   const volume = await openS3(setting, options);
   if (!setting.writable || !clock || !newId) return { volume };
   try {
+    if (cluster !== undefined) {
+      await joinOwners(volume, cluster, { ...options, clock });
+      return { volume };
+    }
     return { volume, owner: await VolumeOwner.take(volume, { ...options, clock, newId, directory }) };
   } catch (error) {
     await volume.close();

@@ -101,7 +101,7 @@ export class NamedSnapshots {
     }
     if (this.all().some((snapshot) => snapshot.name === name))
       throw new PinakesError('SNAPSHOT_EXISTS', { where: name });
-    return archive.exclusive(async () => {
+    return archive.still(async () => {
       const rows = await archive.segmentRegistry.all();
       const segments = rows
         .filter(({ bytes }) => bytes > 0)

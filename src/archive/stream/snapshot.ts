@@ -25,12 +25,12 @@ export type SnapshotArchive = {
   readonly catalog: Pick<Catalog, 'isAdopting' | 'notes'>;
   readonly segmentRegistry: SegmentRegistry;
   readonly stores: Pick<SegmentStores, 'available'>;
-  exclusive<T>(work: () => Promise<T>): Promise<T>;
+  still<T>(work: () => Promise<T>): Promise<T>;
 };
 
 /** Takes a snapshot between two changes. */
 export function takeSnapshot(archive: SnapshotArchive): Promise<SnapshotBounds> {
-  return archive.exclusive(async () => {
+  return archive.still(async () => {
     await assertComplete(archive);
     return boundsOf(archive, await archive.segmentRegistry.all());
   });

@@ -1,0 +1,247 @@
+/**
+ * What an archive needs when other processes change it too, on other machines: the lease of its writer, the leases of
+ * its maintenance, the settings that all machines share, and the duties that fall to any process that changes
+ * something:
+ *
+ * - Writers that ended without sealing are healed (H2). Their captures are in the catalog already; healing adds what
+ *   was durable and not committed, and seals.
+ * - Segments that a takedown wants sealed are sealed.
+ * - Settings that another machine has changed are read, and its volumes opened.
+ *
+ * Reading needs none of this (I14). Duties begin with the first change of the process; settings are read by all.
+ */
+import { hostname } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Clock, type Finding, type IdSource, mapLimited, PinakesError } from '../../base/index.ts';
+import type { Catalog, Lease } from '../../catalog/index.ts';
+import {
+  COMPACTION_LEASES,
+  compactionLease,
+  HeldLease,
+  healLease,
+  LEASE_LIFE_MS,
+  type LeaseHealingOptions,
+  leasesToHeal,
+  type SegmentStores,
+  type SegmentWriter,
+  segmentsToSeal,
+} from '../../ledger/index.ts';
+import type { Collections } from '../collections.ts';
+import type { Connector } from '../connector.ts';
+import { CatalogForeignRevisits } from '../revisit/foreign-revisits.ts';
+import type { ResolutionFilter } from '../revisit/resolution-filter.ts';
+import { countOdd, OddCounter } from '../segment/odd-records.ts';
+import type { SegmentRegistry } from '../segment/segment-registry.ts';
+import type { VolumeSet } from '../segment/volume-set.ts';
+import { OwnWriter } from './own-writer.ts';
+import { type ClusterSettings, changeSettings, readSettings } from './settings.ts';
+
+/** How long readers of other processes may go on reading what was replaced or joined. */
+const GRACE_MS = 3600 * 1000;
+const TICK_MS = 1000;
+/** Healing looks at all rows of segments, so it is done less often: once in so many rounds. */
+const HEAL_ROUNDS = 10;
+
+export type ClusterTimes = {
+  /** A lease that is not renewed for this long has ended. */
+  readonly leaseLifeMs?: number;
+  readonly graceMs?: number;
+  /** How often settings and requests of others are read. */
+  readonly tickMs?: number;
+};
+
+/** The parts of the open archive that the cluster works with. */
+export type ClusterArchive = {
+  readonly directory: string;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly newId: IdSource;
+  readonly stores: SegmentStores;
+  readonly volumes: VolumeSet;
+  readonly collections: Collections;
+  readonly segmentRegistry: SegmentRegistry;
+  readonly resolutionFilter: ResolutionFilter;
+  readonly fingerprint: (digest: Uint8Array) => Uint8Array;
+  newWriter(lease: Lease): SegmentWriter;
+  exclusive<T>(work: () => Promise<T>): Promise<T>;
+  takeConnector(settings: Connector): void;
+  report(finding: Finding): void;
+};
+
+export class Cluster {
+  readonly writer: OwnWriter;
+  readonly graceMs: number;
+  readonly lifeMs: number;
+  readonly #archive: ClusterArchive;
+  readonly #tickMs: number;
+  readonly #ending = new AbortController();
+  /** Undefined: the settings are those of the connector, as in tests. */
+  #settings: ClusterSettings | undefined;
+  #maintenance = new Map<string, HeldLease>();
+  #duties: Promise<void> | undefined;
+  #rounds = 0;
+
+  constructor(archive: ClusterArchive, settings: ClusterSettings | undefined, times: ClusterTimes, purpose: string) {
+    const { catalog, newId } = archive;
+    this.#archive = archive;
+    this.#settings = settings;
+    this.lifeMs = times.leaseLifeMs ?? LEASE_LIFE_MS;
+    this.graceMs = times.graceMs ?? GRACE_MS;
+    this.#tickMs = times.tickMs ?? TICK_MS;
+    const newWriter = (lease: Lease) => archive.newWriter(lease);
+    this.writer = new OwnWriter({ catalog, newId, purpose, lifeMs: this.lifeMs, newWriter });
+  }
+
+  /** Begins the duties of this process. */
+  begin(): void {
+    this.#duties ??= this.#work();
+  }
+
+  /** Ends the duties, seals what is open, and gives the leases back. */
+  async end(): Promise<void> {
+    this.#ending.abort();
+    await this.#duties;
+    await this.writer.end();
+  }
+
+  async #work(): Promise<void> {
+    const { signal } = this.#ending;
+    while (!signal.aborted) {
+      await wait(this.#tickMs, undefined, { signal, ref: false }).catch(() => {});
+      if (signal.aborted) return;
+      // Without the database there is nothing to do. The next round finds it again, or the next change reports it.
+      await this.#round().catch((error: unknown) => {
+        if (!(error instanceof PinakesError)) throw error;
+      });
+    }
+  }
+
+  async #round(): Promise<void> {
+    await this.refresh();
+    if (!this.writer.lease) return;
+    await this.#sealAsked();
+    if (this.#rounds++ % HEAL_ROUNDS === 0) await this.heal();
+  }
+
+  /** Reads the settings again when another machine has changed them, and opens volumes that are new. */
+  async refresh(): Promise<void> {
+    const { catalog, volumes, directory } = this.#archive;
+    if (!this.#settings) return;
+    const now = await readSettings(catalog, directory);
+    if (!now || now.number === this.#settings.number) return;
+    const before = this.#settings.connector.volumes;
+    this.#settings = now;
+    this.#archive.takeConnector(now.connector);
+    for (const setting of now.connector.volumes) {
+      const known = before.find(({ name }) => name === setting.name);
+      if (JSON.stringify(known) !== JSON.stringify(setting)) await volumes.put(directory, setting).catch(reported);
+    }
+    for (const { name } of before)
+      if (!now.connector.volumes.some((setting) => setting.name === name)) await volumes.remove(name);
+  }
+
+  /** Changes the settings for all machines. */
+  async change(connector: Connector): Promise<void> {
+    const { catalog, stores, newId, directory } = this.#archive;
+    if (!this.#settings) return;
+    this.#settings = await changeSettings({ catalog, stores, newId, where: directory }, this.#settings, connector);
+  }
+
+  /** Heals what ended writers have left. Returns how many leases were healed. */
+  async heal(): Promise<number> {
+    const { catalog, newId } = this.#archive;
+    const names = await leasesToHeal(catalog);
+    let healed = 0;
+    for (const name of names) {
+      const { signal } = this.#ending;
+      if (signal.aborted) break;
+      const options = { ...this.#healing(), signal };
+      if (await healLease(options, name, `${hostname()}, process ${process.pid}, healing ${newId()}`)) healed++;
+    }
+    return healed;
+  }
+
+  #healing(): LeaseHealingOptions {
+    const { catalog, clock, stores, fingerprint, collections } = this.#archive;
+    return {
+      catalog,
+      clock,
+      stores,
+      fingerprint,
+      lifeMs: this.lifeMs,
+      graceMs: this.graceMs,
+      isEmbedded: false,
+      collectionName: (number) => collections.name(number),
+      foreign: new CatalogForeignRevisits(this.#archive),
+      beside: async (row) => ({
+        notesOf: async (records) => {
+          const odd = new OddCounter(await countOdd(catalog, row.number));
+          for (const facts of records) odd.add(facts);
+          return odd.notes(row.number);
+        },
+      }),
+      onFinding: (finding) => this.#archive.report(finding),
+    };
+  }
+
+  /** Seals the open segments of this process that a takedown of another one waits for. */
+  async #sealAsked(): Promise<void> {
+    const archive = this.#archive;
+    const open = this.writer.writer.openSegments().map(({ segment }) => segment.name);
+    if (open.length === 0 || (await segmentsToSeal(archive.catalog, open)).length === 0) return;
+    await archive.exclusive(async () => {
+      const { writer } = this.writer;
+      const asked = new Set(await segmentsToSeal(archive.catalog, open));
+      for (const one of writer.openSegments())
+        if (asked.has(one.segment.name) && !one.isDirty) {
+          const sealed = await writer.seal(one);
+          if (sealed) archive.segmentRegistry.grow(sealed);
+        }
+    });
+  }
+
+  /**
+   * Runs work that writes segments anew, moves or removes them, with the leases of all writable volumes. One process at
+   * a time does such work.
+   */
+  async maintaining<T>(work: () => Promise<T>): Promise<T> {
+    const { catalog, newId, volumes } = this.#archive;
+    const names = volumes.writable().map(({ name }) => name);
+    const ending = new AbortController();
+    const held = new Map<string, HeldLease>();
+    try {
+      for (const name of names.sort()) {
+        const holder = `${hostname()}, process ${process.pid}, ${newId()}`;
+        const lease = await HeldLease.take(catalog, compactionLease(name), holder, { lifeMs: this.lifeMs });
+        if (!lease) throw await busy(catalog, name);
+        held.set(name, lease);
+        void lease.keep(
+          (ms) => wait(ms, undefined, { signal: ending.signal, ref: false }).catch(() => {}),
+          ending.signal,
+        );
+      }
+      this.#maintenance = held;
+      return await work();
+    } finally {
+      this.#maintenance = new Map();
+      ending.abort();
+      await mapLimited([...held.values()], held.size || 1, (lease) => lease.end());
+    }
+  }
+
+  /** The lease of a volume, while this process maintains the archive. */
+  compactionOf(volume: string): HeldLease | undefined {
+    return this.#maintenance.get(volume);
+  }
+}
+
+async function busy(catalog: Pick<Catalog, 'leases'>, volume: string): Promise<PinakesError> {
+  const name = COMPACTION_LEASES + volume;
+  const row = (await catalog.leases()).find((lease) => lease.name === name && lease.isLiving);
+  const detail = `the volume ${volume} is being compacted or moved${row ? ` by ${row.holder}` : ''}`;
+  return new PinakesError('ARCHIVE_BUSY', { detail });
+}
+
+function reported(error: unknown): void {
+  if (!(error instanceof PinakesError)) throw error;
+}

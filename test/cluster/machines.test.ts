@@ -1,0 +1,77 @@
+/** An archive that several machines have open: one PostgreSQL, one bucket, a directory for each machine. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { contentOf, NOON, page, payloadAt } from '../archive/trial-archive.ts';
+import { noPostgres, TestCluster } from './cluster-sample.ts';
+
+describe('an archive in a cluster', { skip: noPostgres }, () => {
+  let cluster: TestCluster;
+  before(async () => {
+    cluster = await TestCluster.start();
+  });
+  after(() => cluster[Symbol.asyncDispose]());
+
+  test('what one machine stores, the other reads within a second, and neither stores it twice', async () => {
+    const { catalog, archive: one } = await cluster.archive();
+    const other = await cluster.open(await cluster.machine(catalog));
+    await one.store(page('http://a.example/', NOON, contentOf('first')));
+    assert.equal(String(await payloadAt(other, 'http://a.example/')), String(Buffer.from(contentOf('first'))));
+    await Promise.all(
+      [one, other].flatMap((archive, writer) =>
+        Array.from({ length: 20 }, (_, number) =>
+          archive.store(page(`http://b.example/${writer}/${number}`, NOON + number, contentOf(`both ${number}`))),
+        ),
+      ),
+    );
+    const totals = await other.totals();
+    assert.deepEqual([totals.captures, totals.blocks], [41, 21]);
+    assert.equal(String(await payloadAt(one, 'http://b.example/1/7')), String(Buffer.from(contentOf('both 7'))));
+    await one.close();
+    await other.compact();
+    const { errors, warnings, blocks } = await other.verify();
+    assert.deepEqual([errors, warnings, blocks], [0, 0, 21]);
+    await other.close();
+    const again = await cluster.open(await cluster.machine(catalog));
+    assert.deepEqual(
+      (await again.segments()).map(({ state }) => state).filter((state) => state !== 'sealed'),
+      [],
+    );
+    await again.close();
+  });
+
+  test('a volume that one machine adds is used by the others', async () => {
+    const { catalog, archive: one } = await cluster.archive();
+    const other = await cluster.open(await cluster.machine(catalog));
+    await one.addVolume({ name: 'second', ...cluster.bucket('second') });
+    await one.setVolumeWritable('far', false);
+    await delay(500);
+    await other.store(page('http://a.example/', NOON, contentOf('there')));
+    assert.deepEqual(
+      (await other.segments()).map(({ volume }) => volume),
+      ['second'],
+    );
+    assert.deepEqual(other.connector.volumes.map(({ name, writable }) => [name, writable]), [
+      ['far', false],
+      ['second', true],
+    ]);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  test('deletions and takedowns of one machine reach the open segments of the other', async () => {
+    const { catalog, archive: one } = await cluster.archive();
+    const other = await cluster.open(await cluster.machine(catalog));
+    await one.store(page('http://a.example/1', NOON, contentOf('secret')));
+    await other.store(page('http://a.example/2', NOON, contentOf('public')));
+    const report = await other.takeDown({ urls: ['http://a.example/1'] }, { reason: 'asked for', by: 'test' });
+    assert.equal(report.captures, 1);
+    assert.deepEqual(report.unsealed, []);
+    await other.compact();
+    assert.equal((await other.takedowns()).isGone, true);
+    await assert.rejects(one.store(page('http://a.example/1', NOON + 1, contentOf('secret'))), {
+      code: 'CONTENT_BARRED',
+    });
+    assert.equal(String(await payloadAt(one, 'http://a.example/2')), String(Buffer.from(contentOf('public'))));
+    await Promise.all([one.close(), other.close()]);
+  });
+});
