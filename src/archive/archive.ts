@@ -14,6 +14,7 @@ import type { RebalanceOptions, RebalanceReport } from './balance/rebalance-repo
 import type { RecordRestoreOptions, RecordRestoreReport } from './balance/restore.ts';
 import { findCaptureById } from './capture-id.ts';
 import { type AskedFacts, askedQuery, type CaptureQuery, parseCaptureQuery, type QueryNames } from './capture-query.ts';
+import type { Cluster } from './cluster/cluster.ts';
 import type { Collections } from './collections.ts';
 import type { Connector } from './connector.ts';
 import { parseContentKey } from './content-key.ts';
@@ -544,7 +545,9 @@ export class Archive implements CaptureReader {
   /** Creates the catalog again from the segments. After an interruption, the next opening completes it. */
   async rebuild(options: RebuildOptions = {}): Promise<void> {
     this.#opened.assertTaking();
-    return this.#maintain(() => rebuildCatalog(this.#opened, options));
+    const run = () => rebuildCatalog(this.#opened, options);
+    // In a cluster, a rebuild ends every lease, and has one of its own.
+    return this.#opened.cluster ? this.#compactions.run(run) : this.#maintain(run);
   }
 
   /** Waits for all changes requested so far and makes the catalog durable. Stores do not need this (I2). */
@@ -552,6 +555,11 @@ export class Archive implements CaptureReader {
     await this.#store.drain();
     await this.#opened.idle();
     if (!this.isOld) await this.#opened.catalog.commit({ durable: true });
+  }
+
+  /** What only an archive in a cluster has: adopting what is in the volumes after the database went back. */
+  get cluster(): Pick<Cluster, 'adopt' | 'heal' | 'trust'> | undefined {
+    return this.#opened.cluster;
   }
 
   /** Publishes the address of a server that has this archive open. `undefined` withdraws the address. */

@@ -9,6 +9,7 @@
  */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { type CallObserver, type Clock, Exclusive, type Finding, type IdSource, PinakesError } from '../base/index.ts';
 import {
   type Catalog,
@@ -23,6 +24,7 @@ import {
   countersOf,
   type RecordGroup,
   RunsCache,
+  refusalOf,
   type SegmentStores,
   SegmentWriter,
   sequenceOf,
@@ -100,6 +102,10 @@ type OpenedArchiveOptions = {
   readonly options: ArchiveOptions;
 };
 
+/** How often a group of stores is made again in a cluster, and how long after a commit without an answer. */
+const REPEATS_MAX = 3;
+const REPEAT_PAUSE_MS = 1000;
+
 export class OpenedArchive {
   readonly directory: string;
   readonly clock: Clock;
@@ -168,7 +174,11 @@ export class OpenedArchive {
     this.access = new RecordAccess(this.stores, this.segmentRegistry, catalog, fingerprint);
     this.retrieval = new Retrieval(catalog, this.access, fingerprint);
     this.collections = new Collections(catalog);
-    this.snapshots = new NamedSnapshots(directory);
+    const commit = async (changes: CommitGroup) => void refusalOf(await this.commitGroup(changes));
+    this.snapshots = new NamedSnapshots(
+      directory,
+      catalog.isShared ? { catalog, stores: this.stores, commit } : undefined,
+    );
     this.sequences = new SequenceList(directory);
     this.takedownLog = new TakedownLog({
       directory,
@@ -286,6 +296,11 @@ export class OpenedArchive {
     return this.#segmentWriter ?? this.cluster!.writer.writer;
   }
 
+  /** Whether a segment may grow now. In a cluster, it may be that of another machine. */
+  isWriting(segment: Segment): boolean {
+    return this.#segmentWriter ? this.#segmentWriter.isWriting(segment) : segment.state !== 'sealed';
+  }
+
   /** The lease under which this process changes the archive; undefined where the lock of the catalog is the lease. */
   get lease(): Lease | undefined {
     return this.cluster?.writer.lease;
@@ -344,6 +359,19 @@ export class OpenedArchive {
     return outcome;
   }
 
+  /**
+   * Whether a group of stores that was refused for its lease, or not answered, is made again: with the same record ids,
+   * by which a record that the former try left is recognised. The lease is another one then.
+   */
+  async mayRepeat(outcome: WriteOutcome, tried: number): Promise<boolean> {
+    if (!this.cluster || tried >= REPEATS_MAX) return false;
+    const isUnanswered = outcome.kind === 'unknown' && outcome.error.retryable;
+    if (!isUnanswered && !(outcome.kind === 'fenced' && outcome.why !== 'adopting')) return false;
+    if (isUnanswered) await wait(REPEAT_PAUSE_MS);
+    await this.cluster.writer.ready();
+    return true;
+  }
+
   /** Commits changes that come without records. */
   async commitGroup(group: CommitGroup): Promise<CommitOutcome> {
     this.assertTaking();
@@ -369,6 +397,8 @@ export class OpenedArchive {
       // An archive that is only read has snapshots too. Its changes are refused where they begin.
       if (!this.isOld) this.assertTaking();
       await this.cluster?.writer.ready();
+      // Maintenance relies on the states of segments that others write.
+      if (this.cluster?.isMaintaining) this.segmentRegistry.expire();
       return work();
     });
   }

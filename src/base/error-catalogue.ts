@@ -62,6 +62,10 @@ export const ERROR_CATALOGUE = {
     'the catalog is damaged',
     'Nothing archived is lost: run `pinakes rebuild`, which makes the catalog again from the segments.',
   ),
+  CATALOG_FAILED_OVER: entry(
+    'the database is on another server than before, and may lack the last commits',
+    'Run `pinakes catalog adopt`, which reads from the volumes what the database lacks. Until then the archive can be read and not changed. If it is certain that no commit was lost, as with a synchronous standby, add --nothing-lost.',
+  ),
   CATALOG_LOCKED: entry(
     'the catalog is in use by another process',
     'Wait for the other command on this archive to end, or stop it.',

@@ -435,6 +435,13 @@ export interface Catalog extends CatalogView {
   /** Ends the adoption. False: the lease is fenced. */
   endAdoption(lease: Lease): Promise<boolean>;
   isAdopting(): Promise<boolean>;
+  /**
+   * Whether the catalog is on the server on which its last incarnation began. False after a standby took over or the
+   * database was restored: commits may be missing, and no lease is dealt. Absent where there is only one server.
+   */
+  isTrusted?(): Promise<boolean>;
+  /** Called when it is certain that the server has all commits of the former one. All former leases have ended. */
+  trust?(): Promise<void>;
   view(): Promise<CatalogView & AsyncDisposable>;
   /** Bytes on disk, as far as known. */
   bytes(): Promise<number>;

@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Archive } from '../../src/archive/index.ts';
 import { contentOf, NOON, page, payloadAt } from '../archive/trial-archive.ts';
 import { noPostgres, TestCluster } from './cluster-sample.ts';
+
+/** Lets the rounds of a cluster pass that read what others have changed. */
+const ROUND_MS = 500;
 
 describe('an archive in a cluster', { skip: noPostgres }, () => {
   let cluster: TestCluster;
@@ -45,16 +49,19 @@ describe('an archive in a cluster', { skip: noPostgres }, () => {
     const other = await cluster.open(await cluster.machine(catalog));
     await one.addVolume({ name: 'second', ...cluster.bucket('second') });
     await one.setVolumeWritable('far', false);
-    await delay(500);
+    await delay(ROUND_MS);
     await other.store(page('http://a.example/', NOON, contentOf('there')));
     assert.deepEqual(
       (await other.segments()).map(({ volume }) => volume),
       ['second'],
     );
-    assert.deepEqual(other.connector.volumes.map(({ name, writable }) => [name, writable]), [
-      ['far', false],
-      ['second', true],
-    ]);
+    assert.deepEqual(
+      other.connector.volumes.map(({ name, writable }) => [name, writable]),
+      [
+        ['far', false],
+        ['second', true],
+      ],
+    );
     await Promise.all([one.close(), other.close()]);
   });
 
@@ -73,5 +80,49 @@ describe('an archive in a cluster', { skip: noPostgres }, () => {
     });
     assert.equal(String(await payloadAt(one, 'http://a.example/2')), String(Buffer.from(contentOf('public'))));
     await Promise.all([one.close(), other.close()]);
+  });
+
+  test('a rebuild on one machine gives the same answers on all, and writers go on', async () => {
+    const { catalog, archive: one } = await cluster.archive();
+    const other = await cluster.open(await cluster.machine(catalog));
+    for (let number = 0; number < 5; number++) {
+      await one.store(page(`http://a.example/${number}`, NOON, contentOf(`one ${number}`)));
+      await other.store(page(`http://b.example/${number}`, NOON, contentOf(`one ${number}`)));
+    }
+    await other.delete({ url: 'http://a.example/3' });
+    // What is open is sealed under another name, with the same bytes.
+    const lines = async (archive: Archive) =>
+      (await Array.fromAsync(archive.exportCdxj({}))).map((line) => line.replace(/\.s\d+\.warc/, '.warc'));
+    const before = await lines(other);
+    await one.rebuild();
+    assert.deepEqual(await lines(other), before);
+    await other.store(page('http://c.example/', NOON, contentOf('after')));
+    await one.store(page('http://d.example/', NOON, contentOf('after')));
+    assert.equal((await one.totals()).captures, 11);
+    await one.compact();
+    const { errors, warnings } = await other.verify();
+    assert.deepEqual([errors, warnings], [0, 0]);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  test('after the database went back, nothing is changed until the volumes were adopted', async () => {
+    const { catalog, archive: one } = await cluster.archive();
+    await one.store(page('http://a.example/', NOON, contentOf('kept')));
+    const schema = new URL(catalog).searchParams.get('schema')!;
+    await one.database!.query(`update ${schema}.state set server = 'another/00000001'`);
+    await one.database!.query(`update ${schema}.leases set server = 'another/00000001'`);
+    await assert.rejects(one.store(page('http://b.example/', NOON, contentOf('kept'))), {
+      code: 'CATALOG_FAILED_OVER',
+    });
+    assert.equal(String(await payloadAt(one, 'http://a.example/')), String(Buffer.from(contentOf('kept'))));
+    await one.database!.query(`delete from ${schema}.captures`);
+    await one.database!.query(`update ${schema}.segments set bytes = 0, records = 0, parts = '[]'`);
+    await one.database!.query(`delete from ${schema}.blocks`);
+    await one.cluster!.adopt();
+    assert.equal(String(await payloadAt(one, 'http://a.example/')), String(Buffer.from(contentOf('kept'))));
+    await one.store(page('http://c.example/', NOON, contentOf('kept')));
+    assert.equal((await one.totals()).blocks, 1);
+    assert.deepEqual((await one.verify()).errors, 0);
+    await one.close();
   });
 });

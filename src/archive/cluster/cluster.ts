@@ -12,9 +12,12 @@
  */
 import { hostname } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Clock, type Finding, type IdSource, mapLimited, PinakesError } from '../../base/index.ts';
-import type { Catalog, Lease } from '../../catalog/index.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type Clock, Exclusive, type Finding, type IdSource, mapLimited, PinakesError } from '../../base/index.ts';
+import type { Catalog, Lease, Segment } from '../../catalog/index.ts';
 import {
+  type AdoptionReport,
+  adoptAll,
   COMPACTION_LEASES,
   compactionLease,
   HeldLease,
@@ -22,6 +25,8 @@ import {
   LEASE_LIFE_MS,
   type LeaseHealingOptions,
   leasesToHeal,
+  nextIncarnation,
+  rebuildCatalog,
   type SegmentStores,
   type SegmentWriter,
   segmentsToSeal,
@@ -33,8 +38,9 @@ import type { ResolutionFilter } from '../revisit/resolution-filter.ts';
 import { countOdd, OddCounter } from '../segment/odd-records.ts';
 import type { SegmentRegistry } from '../segment/segment-registry.ts';
 import type { VolumeSet } from '../segment/volume-set.ts';
+import { type NamedSnapshots, SNAPSHOT_NOTE } from '../stream/named-snapshots.ts';
 import { OwnWriter } from './own-writer.ts';
-import { type ClusterSettings, changeSettings, readSettings } from './settings.ts';
+import { type ClusterSettings, changeSettings, readSettings, settingsNotes } from './settings.ts';
 
 /** How long readers of other processes may go on reading what was replaced or joined. */
 const GRACE_MS = 3600 * 1000;
@@ -50,6 +56,14 @@ export type ClusterTimes = {
   readonly tickMs?: number;
 };
 
+export type AdoptOptions = {
+  /** Whether everything is entered anew, as if the catalog were lost. */
+  readonly empties?: boolean;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((segment: Segment) => void) | undefined;
+  readonly onFinding?: ((finding: Finding) => void) | undefined;
+};
+
 /** The parts of the open archive that the cluster works with. */
 export type ClusterArchive = {
   readonly directory: string;
@@ -61,6 +75,7 @@ export type ClusterArchive = {
   readonly collections: Collections;
   readonly segmentRegistry: SegmentRegistry;
   readonly resolutionFilter: ResolutionFilter;
+  readonly snapshots: Pick<NamedSnapshots, 'load'>;
   readonly fingerprint: (digest: Uint8Array) => Uint8Array;
   newWriter(lease: Lease): SegmentWriter;
   exclusive<T>(work: () => Promise<T>): Promise<T>;
@@ -77,6 +92,8 @@ export class Cluster {
   readonly #ending = new AbortController();
   /** Undefined: the settings are those of the connector, as in tests. */
   #settings: ClusterSettings | undefined;
+  /** Of the settings: they are read or changed one at a time. */
+  readonly #changes = new Exclusive();
   #maintenance = new Map<string, HeldLease>();
   #duties: Promise<void> | undefined;
   #rounds = 0;
@@ -118,50 +135,98 @@ export class Cluster {
 
   async #round(): Promise<void> {
     await this.refresh();
+    await this.#archive.snapshots.load();
     if (!this.writer.lease) return;
     await this.#sealAsked();
     if (this.#rounds++ % HEAL_ROUNDS === 0) await this.heal();
   }
 
   /** Reads the settings again when another machine has changed them, and opens volumes that are new. */
-  async refresh(): Promise<void> {
+  refresh(): Promise<void> {
+    return this.#changes.run(() => this.#refresh());
+  }
+
+  async #refresh(): Promise<void> {
     const { catalog, volumes, directory } = this.#archive;
     if (!this.#settings) return;
     const now = await readSettings(catalog, directory);
     if (!now || now.number === this.#settings.number) return;
-    const before = this.#settings.connector.volumes;
+    const before = volumes.settings();
     this.#settings = now;
     this.#archive.takeConnector(now.connector);
     for (const setting of now.connector.volumes) {
       const known = before.find(({ name }) => name === setting.name);
-      if (JSON.stringify(known) !== JSON.stringify(setting)) await volumes.put(directory, setting).catch(reported);
+      if (!isDeepStrictEqual(known, setting)) await volumes.put(directory, setting).catch(reported);
     }
     for (const { name } of before)
       if (!now.connector.volumes.some((setting) => setting.name === name)) await volumes.remove(name);
   }
 
   /** Changes the settings for all machines. */
-  async change(connector: Connector): Promise<void> {
+  change(connector: Connector): Promise<void> {
     const { catalog, stores, newId, directory } = this.#archive;
-    if (!this.#settings) return;
-    this.#settings = await changeSettings({ catalog, stores, newId, where: directory }, this.#settings, connector);
+    return this.#changes.run(async () => {
+      if (!this.#settings) return;
+      this.#settings = await changeSettings({ catalog, stores, newId, where: directory }, this.#settings, connector);
+    });
   }
 
-  /** Heals what ended writers have left. Returns how many leases were healed. */
+  /**
+   * Begins another incarnation, and enters what the volumes have and the catalog lacks (R2): after a failover, a
+   * restore, or when a volume with segments was added. With `empties`, everything is entered anew: a rebuild. Every
+   * lease ends. Undefined: another process is doing it.
+   */
+  async adopt({ empties = false, ...options }: AdoptOptions = {}): Promise<AdoptionReport | undefined> {
+    const { catalog, stores, volumes, segmentRegistry, collections, newId } = this.#archive;
+    const [missing] = volumes.failures();
+    // What a missing volume has would be taken for lost.
+    if (missing) throw missing;
+    const holder = `${hostname()}, process ${process.pid}, adopting ${newId()}`;
+    const adoption = { ...this.#healing(options), stores };
+    this.writer.lose();
+    segmentRegistry.beginRebuild();
+    try {
+      if (empties) return await rebuildCatalog(adoption, holder, await this.#keptNotes());
+      await catalog.beginIncarnation(await nextIncarnation(catalog, stores));
+      return await adoptAll(adoption, holder);
+    } finally {
+      segmentRegistry.reset();
+      segmentRegistry.endRebuild();
+      await collections.load();
+    }
+  }
+
+  /** Called when it is certain that the server of the database has all commits of the former one. */
+  async trust(): Promise<void> {
+    await this.#archive.catalog.trust?.();
+  }
+
+  /** The notes that a rebuild keeps: nothing in the volumes says these things. */
+  async #keptNotes(): Promise<Record<string, string>> {
+    const { catalog, collections } = this.#archive;
+    await collections.load();
+    return { ...collections.notes(), ...(await settingsNotes(catalog)), ...(await catalog.notes(SNAPSHOT_NOTE)) };
+  }
+
+  /** Heals what ended writers have left, and goes on with an adoption that was interrupted. */
   async heal(): Promise<number> {
-    const { catalog, newId } = this.#archive;
+    const { catalog, newId, stores } = this.#archive;
+    if (await catalog.isAdopting()) {
+      await adoptAll({ ...this.#healing({}), stores }, `${hostname()}, process ${process.pid}, adopting ${newId()}`);
+      return 0;
+    }
     const names = await leasesToHeal(catalog);
     let healed = 0;
     for (const name of names) {
       const { signal } = this.#ending;
       if (signal.aborted) break;
-      const options = { ...this.#healing(), signal };
+      const options = this.#healing({ signal });
       if (await healLease(options, name, `${hostname()}, process ${process.pid}, healing ${newId()}`)) healed++;
     }
     return healed;
   }
 
-  #healing(): LeaseHealingOptions {
+  #healing({ signal, onProgress, onFinding }: AdoptOptions): LeaseHealingOptions {
     const { catalog, clock, stores, fingerprint, collections } = this.#archive;
     return {
       catalog,
@@ -180,7 +245,14 @@ export class Cluster {
           return odd.notes(row.number);
         },
       }),
-      onFinding: (finding) => this.#archive.report(finding),
+      onFinding: (finding) => {
+        this.#archive.report(finding);
+        onFinding?.(finding);
+      },
+      onStep: async (row) => {
+        if (row) onProgress?.(row);
+      },
+      signal,
     };
   }
 
@@ -221,12 +293,17 @@ export class Cluster {
         );
       }
       this.#maintenance = held;
+      await this.#archive.snapshots.load();
       return await work();
     } finally {
       this.#maintenance = new Map();
       ending.abort();
       await mapLimited([...held.values()], held.size || 1, (lease) => lease.end());
     }
+  }
+
+  get isMaintaining(): boolean {
+    return this.#maintenance.size > 0;
   }
 
   /** The lease of a volume, while this process maintains the archive. */

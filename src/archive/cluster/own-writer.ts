@@ -42,7 +42,9 @@ export class OwnWriter {
   /** Takes a lease, unless this process has one that it may still hold. Called one at a time, before each change. */
   async ready(): Promise<void> {
     if (this.#current && !this.#current.held.isLost) return;
-    this.#forget();
+    // Its segments belong to others now.
+    this.#current?.writer.reset();
+    this.#current?.ending.abort();
     const { catalog, newId, purpose, lifeMs, newWriter } = this.#options;
     const id = newId().replace(/^<urn:uuid:|>$/g, '');
     const name = `${WRITER_LEASES}${hostname()}:${process.pid}:${id}`;

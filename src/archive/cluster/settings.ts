@@ -32,6 +32,11 @@ export async function readSettings(
   return { number, connector: connectorOf(settings, bad) };
 }
 
+/** The note with the settings, for a rebuild, which empties the catalog. */
+export function settingsNotes(catalog: Pick<Catalog, 'notes'>): Promise<Record<string, string>> {
+  return catalog.notes(SETTINGS_NOTE);
+}
+
 /** The settings that the database has. Creates them if there are none. */
 export async function settingsOrNew(
   catalog: Catalog,

@@ -5,8 +5,9 @@
  *
  * Called between two changes, so that no writer has begun anything without a row.
  */
-import { PinakesError } from '../../base/index.ts';
-import { begunName, parsePartName, type SegmentStore } from '../../ledger/index.ts';
+import { hostname } from 'node:os';
+import { type Finding, PinakesError } from '../../base/index.ts';
+import { begunName, collectLeftovers, parsePartName, type SegmentStore } from '../../ledger/index.ts';
 import { S3Volume } from '../../volume/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { newestList, segmentsIn } from './found-segment.ts';
@@ -17,7 +18,19 @@ export async function removeLeftovers(archive: OpenedArchive): Promise<void> {
   const { clock, segmentRegistry, stores, volumes } = archive;
   // What cannot be read now may count.
   if (segmentRegistry.unread.size > 0 || volumes.failures().length > 0) return;
-  for (const store of stores.writable()) if (store.hasParts) await removeObjects(archive, store);
+  const { cluster, catalog } = archive;
+  if (cluster) {
+    const { lifeMs, graceMs } = cluster;
+    const options = {
+      catalog,
+      stores,
+      clock,
+      graceMs,
+      lifeMs,
+      onFinding: (finding: Finding) => archive.report(finding),
+    };
+    await collectLeftovers(options, `${hostname()}, process ${process.pid}, ${archive.newId()}`);
+  } else for (const store of stores.writable()) if (store.hasParts) await removeObjects(archive, store);
   for (const volume of volumes.writable()) if (volume instanceof S3Volume) await abortUploads(volume, clock());
 }
 

@@ -9,14 +9,14 @@ import { volumeChoice } from '../segment/volume-choice.ts';
 
 /** Called within `exclusive`. `changed` gets the numbers of the segments with the deleted records. */
 export async function deleterOf(archive: OpenedArchive, changed: Set<number>): Promise<Deleter> {
-  const { catalog, segmentWriter, collections, clock, newId } = archive;
+  const { catalog, collections, clock, newId } = archive;
   return new Deleter({
     catalog,
     writer: {
-      openFor: (kind) => segmentWriter.openFor(kind),
-      append: (open, bytes) => segmentWriter.append(open, bytes),
+      openFor: (kind) => archive.segmentWriter.openFor(kind),
+      append: (open, bytes) => archive.segmentWriter.append(open, bytes),
       commit: (group = {}) => archive.commitRecords(group),
-      rollBack: () => segmentWriter.rollBack(),
+      rollBack: () => archive.segmentWriter.rollBack(),
     },
     kind: await deletionKind(archive),
     collectionName: (collection) => collections.name(collection),

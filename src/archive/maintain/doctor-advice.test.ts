@@ -15,6 +15,7 @@ const CATALOG: CatalogState = {
 
 const WELL: Examination = {
   time: 0,
+  isShared: false,
   owner: undefined,
   catalog: CATALOG,
   refusal: undefined,

@@ -9,9 +9,10 @@
 import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type EpochMs, PinakesError } from '../../base/index.ts';
+import { type EpochMs, type IdSource, PinakesError } from '../../base/index.ts';
 import { type LeaseRow, openLevelCatalog, type Segment } from '../../catalog/index.ts';
 import { pendingRemovals, pendingSwaps, SEAL_NOTE, SEALED_NOTE, type SegmentStores } from '../../ledger/index.ts';
+import { openClusterCatalog } from '../cluster/open.ts';
 import { type Connector, readConnector } from '../connector.ts';
 import { type MirrorStatus, mirrorStatuses } from '../mirror-status.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -63,6 +64,8 @@ export type VolumeRoom = {
 
 export type Examination = {
   readonly time: EpochMs;
+  /** Whether several machines have the archive open at the same time. */
+  readonly isShared: boolean;
   /** The process that has the archive open, if there is one. */
   readonly owner: Owner | undefined;
   /** Undefined: it is not made yet, the owner is another process, or it cannot be read for the reason in `refusal`. */
@@ -86,6 +89,7 @@ export async function examineOpened(archive: OpenedArchive): Promise<Examination
 /** Reports on an archive that this process does not have open. */
 export async function examineClosed(directory: string, now: EpochMs): Promise<Examination> {
   const connector = await readConnector(directory);
+  if (connector.catalog !== undefined) return examineCluster(directory, connector, now);
   const volumes = await VolumeSet.open(
     directory,
     connector.volumes.map((setting) => ({ ...setting, writable: false })),
@@ -104,6 +108,31 @@ export async function examineClosed(directory: string, now: EpochMs): Promise<Ex
     }
   } finally {
     await volumes.close();
+  }
+}
+
+/** Reports on an archive in a cluster, which any process may open. */
+async function examineCluster(directory: string, file: Connector, time: EpochMs): Promise<Examination> {
+  const ids: IdSource = () => '';
+  const { catalog, settings } = await openClusterCatalog(directory, file, { newId: ids });
+  try {
+    const { connector } = settings;
+    const readOnly = connector.volumes.map((setting) => ({ ...setting, writable: false }));
+    const volumes = await VolumeSet.open(directory, readOnly, { clock: () => time });
+    try {
+      const room = await examineRoom(directory, connector, volumes, time);
+      const stores = new VolumeStores(volumes);
+      const snapshots = new NamedSnapshots(directory, { catalog, stores, commit: async () => {} });
+      await snapshots.load();
+      const state = await examineCatalog({ catalog, stores, snapshots }, room.volumes);
+      const isTrusted = (await catalog.isTrusted?.()) ?? true;
+      const refusal = isTrusted ? undefined : new PinakesError('CATALOG_FAILED_OVER', { where: file.catalog ?? '' });
+      return { ...room, catalog: state, refusal };
+    } finally {
+      await volumes.close();
+    }
+  } finally {
+    await catalog.close();
   }
 }
 
@@ -134,7 +163,7 @@ async function examineRoom(
   connector: Connector,
   volumes: VolumeSet,
   time: EpochMs,
-): Promise<Pick<Examination, 'time' | 'owner' | 'volumes' | 'mirrors' | 'reserve'>> {
+): Promise<Omit<Examination, 'catalog' | 'refusal'>> {
   const rooms: VolumeRoom[] = [];
   const stores = new VolumeStores(volumes);
   for (const { name, writable } of connector.volumes) {
@@ -147,7 +176,8 @@ async function examineRoom(
   }
   const reserve = await new Reserve(directory).state();
   const mirrors = await mirrorStatuses(directory, connector.mirrors ?? []);
-  return { time, owner: await ownerOf(directory), volumes: rooms, mirrors, reserve };
+  const isShared = connector.id !== undefined;
+  return { time, isShared, owner: await ownerOf(directory), volumes: rooms, mirrors, reserve };
 }
 
 type OpenCatalog = Pick<OpenedArchive, 'catalog' | 'stores' | 'snapshots'>;

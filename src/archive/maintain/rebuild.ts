@@ -1,8 +1,9 @@
 /** Creates the catalog again from the segments and the tombstones beside them. */
 import { hostname } from 'node:os';
-import type { Finding } from '../../base/index.ts';
+import { type Finding, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import { beginIncarnation } from '../../ledger/index.ts';
+import type { Cluster } from '../cluster/cluster.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { resolveLater } from '../revisit/resolve-later.ts';
 import { forgetKeptPlaces, isRebuilding, keptPlaces } from '../segment/kept-places.ts';
@@ -17,6 +18,7 @@ export type RebuildOptions = {
 };
 
 export async function rebuildCatalog(archive: OpenedArchive, options: RebuildOptions): Promise<void> {
+  if (archive.cluster) return rebuildInCluster(archive, archive.cluster, options);
   const { catalog, collections, segmentRegistry } = archive;
   const [missing] = archive.volumes.failures();
   // A rebuild without this volume would remove everything in it from the catalog.
@@ -40,6 +42,14 @@ export async function rebuildCatalog(archive: OpenedArchive, options: RebuildOpt
     segmentRegistry.endRebuild();
   });
   await sweepCopies(archive);
+}
+
+async function rebuildInCluster(archive: OpenedArchive, cluster: Cluster, options: RebuildOptions): Promise<void> {
+  archive.runs.forget();
+  if (!(await cluster.adopt({ ...options, empties: true })))
+    throw new PinakesError('ARCHIVE_BUSY', { detail: 'another process is adopting what is in the volumes' });
+  await archive.exclusive(() => resolveLater(archive));
+  await archive.maintaining(() => sweepCopies(archive));
 }
 
 /**

@@ -6,6 +6,7 @@
  * Who takes what down, when and why is in a signed log (takedown/takedown-log.ts): one entry before anything is
  * deleted, one when it is done. A takedown without the second was interrupted, and can be asked for again.
  */
+import { setTimeout as wait } from 'node:timers/promises';
 import { badArgument, formatW3cDate, PinakesError, toHex } from '../../base/index.ts';
 import { type Bar, type BlockKey, type Capture, rangeOfKey } from '../../catalog/index.ts';
 import { BARS_MAX, proveTakedown, type TakedownProof, takeDown } from '../../ledger/index.ts';
@@ -96,7 +97,7 @@ export async function carryOutTakedown(
   const changed = new Set<number>();
   const options = {
     catalog,
-    lease: undefined,
+    lease: archive.lease,
     deleter: await archive.exclusive(() => deleterOf(archive, changed)),
     exclusive: <Answer>(step: () => Promise<Answer>) =>
       archive.exclusive(async () => {
@@ -108,9 +109,9 @@ export async function carryOutTakedown(
         return answer;
       }),
     seal: (names: readonly string[]) => sealOpenSegments(archive, ({ name }) => names.includes(name)),
-    // This process is the only one that writes, so there are no others to wait for.
-    sleep: async () => {},
-    waitMs: 0,
+    // Without a cluster, this process is the only one that writes, so there are no others to wait for.
+    sleep: async (ms: number) => void (archive.cluster && (await wait(ms))),
+    waitMs: archive.cluster ? 2 * archive.cluster.lifeMs : 0,
   };
   const { captures, unsealed } = await takeDown(options, { id: request, bars });
   await archive.exclusive(() => takedownLog.append(by, { kind: 'carried out', takedown, captures, unsealed }));

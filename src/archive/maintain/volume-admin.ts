@@ -3,6 +3,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileError, PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
+import { listedObjects } from '../../ledger/index.ts';
 import { type BucketTraits, isRemoteUrl, type LinkedVolume, type RemoteOptions } from '../../volume/index.ts';
 import { isVolumeName, type VolumeSetting } from '../connector.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
@@ -133,7 +134,7 @@ async function addBucket(
     const traits = isReadOnly ? undefined : await traitsOf(archive, setting);
     await archive.volumes.put(archive.directory, setting, takesOver);
     await enterVolume(archive, setting, options);
-    await VolumeOwner.endTaking(archive.directory);
+    if (!archive.cluster) await VolumeOwner.endTaking(archive.directory);
     return traits;
   });
 }
@@ -143,7 +144,8 @@ async function traitsOf(archive: OpenedArchive, setting: VolumeSetting): Promise
   const volume = await archive.volumes.openForProbe(setting);
   try {
     const traits = await volume.probe();
-    if (traits.conditions === 'atomic' && traits.replaces === 'atomic') return traits;
+    // In a cluster, the leases in the database keep writers apart.
+    if (archive.cluster || (traits.conditions === 'atomic' && traits.replaces === 'atomic')) return traits;
     const detail =
       `its server has ${traits.conditions} conditional requests, so two archives could write to it at the same time; ` +
       'add it with --read-only, or use another server';
@@ -164,7 +166,9 @@ async function enterVolume(archive: OpenedArchive, setting: VolumeSetting, optio
   await archive.changeConnector({ ...archive.connector, volumes: [...archive.connector.volumes, setting] });
   const { name, writable } = setting;
   if (writable && archive.connector.policies.distribution === 'hash') await noteDisplaced(archive, [name]);
-  await healArchive(archive, options);
+  if (!archive.cluster) await healArchive(archive, options);
+  // Other machines write meanwhile, so segments of others are entered in another incarnation.
+  else if ((await listedObjects(archive.stores.get(name))).length > 0) await archive.cluster.adopt(options);
 }
 
 /**

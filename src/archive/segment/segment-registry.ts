@@ -80,6 +80,11 @@ export class SegmentRegistry {
     this.#isComplete = true;
   }
 
+  /** Makes every row be read again. */
+  expire(): void {
+    if (this.#shared) this.load([]);
+  }
+
   /** Enters a row that this process has committed. */
   put(segment: Segment): void {
     this.#changes++;

@@ -14,6 +14,14 @@
  * segments. A segment of another writer does not have its number in it. When the catalog that knew the number
  * was lost, and for snapshots of version 1, the bounds are made of the list of segments.
  *
+ * In a cluster, each snapshot is a note of the catalog, and an object in every writable volume, from which it can be
+ * read when the database is lost:
+ *
+ * ```
+ *   note    snapshot:<name>                   the snapshot as JSON
+ *   object  _pinakes/snapshots/<name>.json    the same
+ * ```
+ *
  * An archive with a damaged file still opens. The file stays as it is, and nothing is written to it. Until it is
  * restored or moved away, no snapshot is created or removed, and compaction leaves every segment as it is, since a
  * snapshot may keep it.
@@ -30,12 +38,21 @@ import {
   toHex,
   utf8,
 } from '../../base/index.ts';
-import type { RootSegment, Segment } from '../../catalog/index.ts';
-import { compareTexts, parseBounds, type RootPlaces, rootsOf, type SnapshotBounds } from '../../ledger/index.ts';
+import type { Catalog, CommitGroup, RootSegment, Segment } from '../../catalog/index.ts';
+import {
+  compareTexts,
+  parseBounds,
+  type RootPlaces,
+  rootsOf,
+  type SegmentStores,
+  type SnapshotBounds,
+} from '../../ledger/index.ts';
 import { PLAIN_NAME } from '../collections.ts';
 import { boundsOf, type SnapshotArchive } from './snapshot.ts';
 
 const FILE_NAME = 'snapshots.json';
+/** What the notes of snapshots begin with, in a cluster. */
+export const SNAPSHOT_NOTE = 'snapshot:';
 const FILE_VERSION = 2;
 
 export type NamedSnapshot = {
@@ -47,19 +64,33 @@ export type NamedSnapshot = {
   readonly bounds?: SnapshotBounds;
 };
 
+/** Where snapshots are kept in a cluster. */
+export type SharedSnapshots = {
+  readonly catalog: Pick<Catalog, 'notes'>;
+  readonly stores: Pick<SegmentStores, 'writable'>;
+  readonly commit: (changes: Pick<CommitGroup, 'putNotes' | 'removeNotes'>) => Promise<void>;
+};
+
 export class NamedSnapshots {
   readonly #path: string;
+  readonly #shared: SharedSnapshots | undefined;
   /** One change at a time, since each writes the whole file. */
   readonly #changes = new Exclusive();
   #snapshots: NamedSnapshot[] = [];
   #damage: PinakesError | undefined;
 
-  constructor(directory: string) {
+  constructor(directory: string, shared?: SharedSnapshots) {
     this.#path = join(directory, FILE_NAME);
+    this.#shared = shared;
   }
 
   async load(): Promise<void> {
     this.#damage = undefined;
+    if (this.#shared) {
+      const notes = await this.#shared.catalog.notes(SNAPSHOT_NOTE);
+      this.#snapshots = Object.values(notes).map((text) => JSON.parse(text) as NamedSnapshot);
+      return;
+    }
     try {
       const text = await readFile(this.#path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
         if (cause.code === 'ENOENT') return undefined;
@@ -101,14 +132,14 @@ export class NamedSnapshots {
     }
     if (this.all().some((snapshot) => snapshot.name === name))
       throw new PinakesError('SNAPSHOT_EXISTS', { where: name });
-    return archive.still(async () => {
+    return archive.exclusive(async () => {
       const rows = await archive.segmentRegistry.all();
       const segments = rows
         .filter(({ bytes }) => bytes > 0)
         .map((segment) => [segment.volume, segment.name, segment.bytes] as const);
       const bounds = await boundsOf(archive, rows);
       const named: NamedSnapshot = { name, time: archive.clock(), segments, bounds };
-      await this.#write([...this.#snapshots, named]);
+      await this.#put(named);
       return named;
     });
   }
@@ -116,13 +147,27 @@ export class NamedSnapshots {
   remove(name: string): Promise<void> {
     return this.#changes.run(async () => {
       this.get(name);
-      await this.#write(this.#snapshots.filter((snapshot) => snapshot.name !== name));
+      const left = this.#snapshots.filter((snapshot) => snapshot.name !== name);
+      if (!this.#shared) return this.#write(left);
+      await this.#shared.commit({ removeNotes: [SNAPSHOT_NOTE + name] });
+      for (const store of this.#shared.stores.writable()) if (store.hasParts) await store.remove([objectName(name)]);
+      this.#snapshots = left;
     });
   }
 
   /** Name of a snapshot that keeps this segment. */
   keeperOf(segment: Pick<Segment, 'name'>): string | undefined {
     return this.#snapshots.find(({ segments }) => segments.some(([, name]) => name === segment.name))?.name;
+  }
+
+  async #put(named: NamedSnapshot): Promise<void> {
+    const all = [...this.#snapshots, named];
+    if (!this.#shared) return this.#write(all);
+    const text = JSON.stringify(named);
+    await this.#shared.commit({ putNotes: { [SNAPSHOT_NOTE + named.name]: text } });
+    for (const store of this.#shared.stores.writable())
+      if (store.hasParts) await store.writeObject(objectName(named.name), utf8(`${text}\n`));
+    this.#snapshots = all;
   }
 
   async #write(snapshots: NamedSnapshot[]): Promise<void> {
@@ -132,6 +177,10 @@ export class NamedSnapshots {
     });
     this.#snapshots = snapshots;
   }
+}
+
+function objectName(name: string): string {
+  return `_pinakes/snapshots/${name}.json`;
 }
 
 /** The bounds of a snapshot in the archive as it is now. */

@@ -31,6 +31,7 @@ const WRITE_LINES = 4096;
 export class PageIndex {
   readonly #archive: OpenedArchive;
   #making: Promise<void> | undefined;
+  #made: string | undefined;
 
   constructor(archive: OpenedArchive) {
     this.#archive = archive;
@@ -58,7 +59,7 @@ export class PageIndex {
 
   async #keysOf(id: PageId): Promise<UrlKey[]> {
     const fingerprint = await segmentsFingerprint(this.#archive);
-    const made = (await this.#archive.catalog.notes(PAGES_NOTE))[PAGES_NOTE];
+    const made = await this.#madeFor();
     const found = made === undefined ? undefined : await this.#search(id);
     if (found !== undefined && (found.length > 0 || made === fingerprint)) return found;
     this.#making ??= this.#make().finally(() => {
@@ -66,6 +67,12 @@ export class PageIndex {
     });
     await this.#making;
     return (await this.#search(id)) ?? [];
+  }
+
+  /** The fingerprint that the file was made for. In a cluster, each machine has a file of its own. */
+  async #madeFor(): Promise<string | undefined> {
+    const { catalog } = this.#archive;
+    return catalog.isShared ? this.#made : (await catalog.notes(PAGES_NOTE))[PAGES_NOTE];
   }
 
   /** Undefined when there is no file. */
@@ -114,8 +121,9 @@ export class PageIndex {
       await unlink(draft).catch(() => {});
       throw fileError(cause, this.#path, 'writing');
     }
+    this.#made = fingerprint;
     // Without the note, the next search for a missing page makes the file again.
-    if (!isOld) refusalOf(await catalog.commit({ putNotes: { [PAGES_NOTE]: fingerprint } }));
+    if (!isOld && !catalog.isShared) refusalOf(await catalog.commit({ putNotes: { [PAGES_NOTE]: fingerprint } }));
   }
 
   async *#lines(): AsyncGenerator<string> {

@@ -26,6 +26,7 @@ export type SnapshotArchive = {
   readonly segmentRegistry: SegmentRegistry;
   readonly stores: Pick<SegmentStores, 'available'>;
   still<T>(work: () => Promise<T>): Promise<T>;
+  exclusive<T>(work: () => Promise<T>): Promise<T>;
 };
 
 /** Takes a snapshot between two changes. */

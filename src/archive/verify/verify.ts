@@ -243,12 +243,12 @@ class Verification {
 
   /** Returns whether the segment is longer than in the catalog because it could not be read when it was opened. */
   async #reportGrown({ number }: Segment): Promise<boolean> {
-    const { segmentRegistry, segmentWriter, stores } = this.#archive;
+    const { segmentRegistry, stores } = this.#archive;
     const { grown } = await this.#watch.untilCertain(async () => {
       const before = await this.#watch.now(number);
       const bytes = before && (await stores.get(before.volume).lengthOf(before));
       const segment = await this.#watch.now(number);
-      const isWritten = segment && (segmentWriter.isWriting(segment) || segmentRegistry.entering.has(segment.name));
+      const isWritten = segment && (this.#archive.isWriting(segment) || segmentRegistry.entering.has(segment.name));
       if (!segment || !bytes || isWritten || bytes <= segment.bytes) return { grown: undefined, doubt: undefined };
       const isStale = segment.bytes !== before?.bytes;
       return { grown: { segment, bytes }, doubt: { segments: [segment], isStale } };

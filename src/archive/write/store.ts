@@ -81,6 +81,8 @@ type Waiting = {
   readonly input: StoreInput;
   readonly options: StoreOptions;
   readonly spool: Spool;
+  /** Of the record, where a commit may be repeated: what the first try left is recognised by it (C5). */
+  readonly recordId: string | undefined;
   readonly resolve: (stored: Stored) => void;
   readonly reject: (error: unknown) => void;
 };
@@ -119,6 +121,8 @@ export class StoreQueue {
   #spools = 0;
   /** The reason why stores are refused. Undefined until the queue is closed. */
   #closed: PinakesError | undefined;
+  /** Stores of which a former try may have left a record that others find. */
+  readonly #repeated = new WeakSet<Waiting>();
   /** Holders of blocks in the current commit, which cannot be read yet. */
   readonly #fresh = new Map<string, Holder>();
 
@@ -152,7 +156,8 @@ export class StoreQueue {
       // Reading the body may have taken long.
       if (this.#closed) throw this.#closed;
       const { promise, resolve, reject } = Promise.withResolvers<Stored>();
-      this.#waiting.add({ input, options, spool, resolve, reject });
+      const recordId = this.#archive.cluster && this.#archive.newId();
+      this.#waiting.add({ input, options, spool, recordId, resolve, reject });
       this.#running ??= this.#run();
       return await promise;
     } finally {
@@ -203,6 +208,7 @@ export class StoreQueue {
   async #commitGroup(group: readonly Waiting[]): Promise<void> {
     let left = group;
     let tried: readonly Written[] = [];
+    let repeats = 0;
     try {
       await commitUntilTaken(async (refusal) => {
         if (refusal) left = leaveOut(left, tried, refusal);
@@ -210,6 +216,10 @@ export class StoreQueue {
         for (;;) {
           const { written, lacking, outcome } = await this.#commitBeginning(left);
           tried = written;
+          if (await this.#archive.mayRepeat(outcome, repeats++)) {
+            for (const waiting of left) this.#repeated.add(waiting);
+            continue;
+          }
           if (outcome.kind !== 'committed') return outcome;
           left = left.slice(written.length + lacking.length);
           for (const { waiting, stored } of written) waiting.resolve(stored);
@@ -380,7 +390,8 @@ export class StoreQueue {
       hash: recordHash(record.recordId),
     };
     const collectionName = collectionOf(options);
-    draft.putCapture(capture, id === undefined ? undefined : new OutsideCapture(capture, { collectionName }));
+    const isChecked = id !== undefined || this.#repeated.has(waiting);
+    draft.putCapture(capture, isChecked ? new OutsideCapture(capture, { collectionName }) : undefined);
     // The volume where the content is: that of the record that holds it, also when this capture is elsewhere.
     const holder = decision.kind === 'lost' || isNew ? place : decision.block.holder;
     const volume = (await this.#archive.segmentRegistry.find(holder.segment))?.volume ?? open.kind.volume;
@@ -506,8 +517,8 @@ export class StoreQueue {
   }
 
   /** The id of the record of the capture. Asked again, it is the same if the caller named the capture. */
-  #recordIdOf({ options: { id } }: Waiting): string {
-    return id === undefined ? this.#archive.newId() : recordIdOf(id);
+  #recordIdOf({ options: { id }, recordId }: Waiting): string {
+    return id === undefined ? (recordId ?? this.#archive.newId()) : recordIdOf(id);
   }
 
   #encoderOf(waiting: Waiting): MemberEncoder {

@@ -33,7 +33,7 @@ import { CommitChanges } from './commit-changes.ts';
 import { BAR_COLUMNS, isBarred } from './postgres-view.ts';
 import { blockId, captureId, type LockedCapture, lockBlocks, lockCaptures, lockSegments } from './row-lock.ts';
 import { CAPTURE_IDENTITY, isSameKey, isSamePlace, number } from './rows.ts';
-import type { Tables } from './tables.ts';
+import { SERVER, type Tables } from './tables.ts';
 
 /** Checks a group and makes its changes, in the transaction of the query. A refusal rolls the transaction back. */
 export async function commitGroup(query: Query, tables: Tables, group: CommitGroup): Promise<CommitOutcome> {
@@ -75,7 +75,7 @@ async function passGate(query: Query, tables: Tables, group: CommitGroup): Promi
 /** Whether a lease is living; it stays so until the end of the transaction. */
 export async function holdsLease(query: Query, { leases }: Tables, lease: Lease): Promise<boolean> {
   const [row] = await query(
-    `select expires > clock_timestamp() as is_living from ${leases}
+    `select expires > clock_timestamp() and server = ${SERVER} as is_living from ${leases}
      where name = $1 and epoch = $2 and incarnation = $3 for share`,
     [lease.name, lease.epoch, lease.incarnation],
   );

@@ -26,7 +26,7 @@ import { assertGroup, COLLECTION_NOTE, isSameLease } from '../commit-group.ts';
 import { commitGroup, holdsLease } from './commit.ts';
 import { PostgresView, selectSegments } from './postgres-view.ts';
 import { number, segmentOf, text } from './rows.ts';
-import { CLEARED, createTables, haveTables, type Tables, tablesIn } from './tables.ts';
+import { CLEARED, createTables, haveTables, SERVER, type Tables, tablesIn } from './tables.ts';
 
 /** Opens the catalog in a schema of a database, and creates it if it is missing. */
 export async function openPostgresCatalog(options: DatabaseOptions): Promise<Catalog> {
@@ -140,11 +140,12 @@ class PostgresCatalog extends PostgresView implements Catalog {
   async takeLease(name: string, holder: string, lifeMs?: number): Promise<Lease | undefined> {
     return await this.database.transact(async (query) => {
       const { leases, state } = this.#tables;
+      await this.#assertTrusted(query);
       const [row] = await query(
-        `insert into ${leases} as l (name, epoch, incarnation, holder, expires)
-         select $1, 1, incarnation, $2, ${END('$3')} from ${state} for share
-         on conflict (name) do update set
-           epoch = l.epoch + 1, incarnation = excluded.incarnation, holder = excluded.holder, expires = excluded.expires
+        `insert into ${leases} as l (name, epoch, incarnation, holder, server, expires)
+         select $1, 1, incarnation, $2, server, ${END('$3')} from ${state} for share
+         on conflict (name) do update set epoch = l.epoch + 1, incarnation = excluded.incarnation,
+           holder = excluded.holder, server = excluded.server, expires = excluded.expires
          where l.expires <= clock_timestamp()
          returning epoch, incarnation`,
         [name, holder, lifeMs],
@@ -199,7 +200,7 @@ class PostgresCatalog extends PostgresView implements Catalog {
       const { counters, leases, state } = this.#tables;
       const [row] = await query(`select incarnation from ${state} for update`);
       assert(incarnation > number(row!.incarnation), 'an incarnation is newer than the last one');
-      await query(`update ${state} set incarnation = $1, is_adopting = true`, [incarnation]);
+      await query(`update ${state} set incarnation = $1, is_adopting = true, server = ${SERVER}`, [incarnation]);
       await query(`update ${counters} set next = greatest(next, $1) where name = 'sequence'`, [
         firstSequenceOf(incarnation),
       ]);
@@ -223,6 +224,20 @@ class PostgresCatalog extends PostgresView implements Catalog {
   async #state(): Promise<Row> {
     const [row] = await this.database.query(`select incarnation, is_adopting from ${this.#tables.state}`);
     return row!;
+  }
+
+  async isTrusted(): Promise<boolean> {
+    const [row] = await this.database.query(`select server = ${SERVER} as is_trusted from ${this.#tables.state}`);
+    return row!.is_trusted === true;
+  }
+
+  async trust(): Promise<void> {
+    await this.database.transact((query) => query(`update ${this.#tables.state} set server = ${SERVER}`));
+  }
+
+  async #assertTrusted(query: Query): Promise<void> {
+    const [row] = await query(`select server = ${SERVER} as is_trusted from ${this.#tables.state}`);
+    if (row!.is_trusted !== true) throw new PinakesError('CATALOG_FAILED_OVER', { where: this.database.where });
   }
 
   /** The room that the tables and their indexes take on the server. */

@@ -10,6 +10,8 @@
  * - `mark` is the mark of a capture that a commit checked, else empty. Its index makes sure that two writers who add
  *   the same capture at the same moment add it once (C5).
  * - `dead` and `surplus` name records of segments; the dead bytes of a segment are a sum over `dead`.
+ * - `server` is the server and the timeline of its log (SERVER) on which a lease was taken, or which is trusted. A
+ *   standby that took over has another timeline, and may lack the last commits, so no lease of before counts there.
  * - `counters` has the numbers that the catalog deals. A row that was dealt from stays locked until the commit, so the
  *   numbers become visible in their order (R4).
  */
@@ -20,6 +22,9 @@ import { URL_KEY_VERSION } from '../../url/index.ts';
 /** The version of the tables. It changes with every column, and with the way in which heads of records are read. */
 const TABLES_VERSION = 1;
 const VERSION = `${TABLES_VERSION} ${URL_KEY_VERSION}`;
+
+/** The server of the database, and the timeline of its log, which changes when a standby takes over. */
+export const SERVER = `(select system_identifier || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) from pg_control_system())`;
 
 const CREATE = (schema: string) => `
 create schema if not exists ${schema};
@@ -95,6 +100,7 @@ create table ${schema}.leases (
   epoch bigint not null,
   incarnation bigint not null,
   holder text not null,
+  server text not null,
   expires timestamptz not null
 );
 create table ${schema}.counters (name text primary key, next bigint not null);
@@ -102,10 +108,11 @@ create table ${schema}.state (
   only_row boolean primary key default true check (only_row),
   incarnation bigint not null,
   is_adopting boolean not null,
+  server text not null,
   version text not null
 );
 insert into ${schema}.counters values ('segment', 1), ('sequence', 1), ('collection', 1);
-insert into ${schema}.state values (true, 1, false, '${VERSION}');
+insert into ${schema}.state values (true, 1, false, ${SERVER}, '${VERSION}');
 `;
 
 const NAMES = [

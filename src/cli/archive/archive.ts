@@ -42,6 +42,11 @@ export function registerArchive(program: Command, context: CommandContext, setEx
   archiveCommand(program, 'init', 'create an archive')
     .argument('[directory]', 'the directory to create it in (default: the one that --archive names)')
     .option('--name <name>', 'the name of the archive (default: the name of its directory)')
+    .addOption(
+      new Option('--catalog <address>', 'of a cluster: postgresql://host/database, where its machines meet').env(
+        'PINAKES_CATALOG',
+      ),
+    )
     .action(run(async () => (await import('./init.ts')).archiveInit));
 
   withTokenFile(archiveCommand(program, 'add', 'add WARC, ARC and WACZ files; every content is stored once'))
@@ -169,6 +174,11 @@ export function registerArchive(program: Command, context: CommandContext, setEx
   archiveCommand(program, 'rebuild', 'build the catalog again from the segments').action(
     run(async () => (await import('./rebuild.ts')).archiveRebuild),
   );
+
+  const catalog = program.command('catalog').description('the database of an archive in a cluster');
+  archiveCommand(catalog, 'adopt', 'after a failover or a restore: read from the volumes what the database lacks')
+    .option('--nothing-lost', 'trust that the database has all commits, as behind a synchronous standby')
+    .action(runInArchive('catalog adopt', async () => (await import('./catalog.ts')).catalogAdopt));
 
   archiveCommand(program, 'upgrade', 'make an archive of an earlier Pinakes one that this release can change')
     .option('--dry-run', 'only show what would be done, and what it takes')

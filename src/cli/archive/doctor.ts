@@ -37,7 +37,7 @@ export async function archiveDoctor(context: CommandContext, options: ArchiveCom
 
 async function print(terminal: Terminal, examination: Examination, advice: readonly Advice[]): Promise<void> {
   const { catalog, volumes, mirrors, time } = examination;
-  const rows = [['open in', ownerText(examination)], ...(catalog ? catalogRows(catalog) : [])];
+  const rows = [['open in', ownerText(examination)], ...(catalog ? catalogRows(catalog, examination.isShared) : [])];
   for (const volume of volumes) rows.push(['volume', `${volume.name}: ${roomText(volume)}`]);
   for (const mirror of mirrors) rows.push(['mirror', `${mirror.name}: ${stateOf(mirror, time)}`]);
   rows.push(['reserve', reserveText(examination.reserve)]);
@@ -50,18 +50,19 @@ async function print(terminal: Terminal, examination: Examination, advice: reado
   else if (advice.every(({ level }) => level === 'hint')) await terminal.line('\nNothing is wrong.');
 }
 
-function ownerText({ owner }: Examination): string {
+function ownerText({ owner, isShared }: Examination): string {
+  if (isShared) return 'a cluster: see the leases';
   if (!owner) return 'no process';
   const { pid, host, purpose, since, server } = owner;
   return `process ${pid} on ${host}, ${purpose}, since ${since}${server ? `, ${server.url}` : ''}`;
 }
 
-function catalogRows(catalog: CatalogState): string[][] {
+function catalogRows(catalog: CatalogState, isShared: boolean): string[][] {
   const { incarnation, isAdopting, leases, openSegments, pending, surplusRecords } = catalog;
   const rows = [['incarnation', `${incarnation}${isAdopting ? ', adopting what is in the volumes' : ''}`]];
   // Of the leases that have ended, only those matter that left something. JSON has all of them.
   const shown = leases.filter(({ name, isLiving }) => isLiving || openSegments.some(({ lease }) => lease === name));
-  if (shown.length === 0) rows.push(['leases', 'none: one process at a time owns the archive']);
+  if (shown.length === 0) rows.push(['leases', isShared ? 'none' : 'none: one process at a time owns the archive']);
   for (const lease of shown) rows.push(['lease', leaseText(lease)]);
   if (openSegments.length === 0) rows.push(['open segments', 'none']);
   for (const segment of openSegments) rows.push(['open segment', segmentText(segment)]);

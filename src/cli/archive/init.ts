@@ -36,12 +36,9 @@ export async function archiveInit(
 
 function sayInCluster(terminal: Terminal, path: string, isNew: boolean): void {
   const where = path === 'archive' ? '' : ` --archive ${shellQuoted(path)}`;
-  terminal.say(
-    printable(
-      isNew
-        ? `created an archive in the database; ${path} is the directory of this machine\n` +
-            `Next: ${terminal.program} volume add${where} far s3://BUCKET/PREFIX --endpoint URL`
-        : `the database has this archive already; ${path} is the directory of this machine for it`,
-    ),
-  );
+  if (isNew) {
+    terminal.say(printable(`created an archive in the database; ${path} is the directory of this machine`));
+    terminal.say(printable(`Next: ${terminal.program} volume add${where} far s3://BUCKET/PREFIX --endpoint URL`));
+  } else
+    terminal.say(printable(`the database has this archive already; ${path} is the directory of this machine for it`));
 }

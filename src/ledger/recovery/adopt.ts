@@ -36,7 +36,7 @@ import { sweepContents } from './sweep.ts';
 /** The collection of files that are not in a folder. */
 const DEFAULT_COLLECTION = 'default';
 
-export type AdoptionOptions = Omit<HealingOptions, 'lease' | 'onStep' | 'stores'> &
+export type AdoptionOptions = Omit<HealingOptions, 'lease' | 'stores'> &
   LeaseOptions & { readonly stores: SegmentStores };
 
 export type AdoptionReport = { readonly segments: readonly HealedSegment[] };
@@ -48,7 +48,8 @@ export async function adoptAll(options: AdoptionOptions, holder: string): Promis
   const held = await HeldLease.take(catalog, ADOPTION_LEASE, holder, options);
   if (!held) return undefined;
   let renewed = clock();
-  const onStep = async () => {
+  const onStep = async (row?: Segment) => {
+    await options.onStep?.(row);
     if (lifeMs === undefined || clock() - renewed < lifeMs / 3) return;
     renewed = clock();
     await held.renew();

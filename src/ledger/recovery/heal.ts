@@ -120,7 +120,7 @@ async function dropSegment(options: HealingOptions, store: SegmentStore, row: Se
   return outcome.kind === 'committed' || !(await catalog.segment(number));
 }
 
-export type LeaseHealingOptions = Omit<HealingOptions, 'lease' | 'onStep'> & LeaseOptions;
+export type LeaseHealingOptions = Omit<HealingOptions, 'lease'> & LeaseOptions;
 
 /**
  * Heals all segments of an ended lease. Undefined: its holder is living, or the catalog is being adopted, which heals
@@ -140,7 +140,8 @@ export async function healLease(
     return undefined;
   }
   let renewed = clock();
-  const onStep = async () => {
+  const onStep = async (row?: Segment) => {
+    await options.onStep?.(row);
     if (lifeMs === undefined || clock() - renewed < lifeMs / 3) return;
     renewed = clock();
     await held.renew();

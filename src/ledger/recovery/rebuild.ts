@@ -4,11 +4,15 @@
  */
 import { type AdoptionOptions, type AdoptionReport, adoptAll, nextIncarnation } from './adopt.ts';
 
-/** Undefined: another process adopts what is in the volumes. */
-export async function rebuildCatalog(options: AdoptionOptions, holder: string): Promise<AdoptionReport | undefined> {
+/** Undefined: another process adopts what is in the volumes. The emptied catalog gets the notes. */
+export async function rebuildCatalog(
+  options: AdoptionOptions,
+  holder: string,
+  notes: Readonly<Record<string, string>> = {},
+): Promise<AdoptionReport | undefined> {
   const { catalog, stores } = options;
   const incarnation = await nextIncarnation(catalog, stores);
-  await catalog.clear();
+  await catalog.clear(notes);
   await catalog.beginIncarnation(incarnation);
   return adoptAll(options, holder);
 }
