@@ -15,6 +15,8 @@ export async function completeOpening(
   archive: OpenedArchive,
   { awaitsVolumes, onOpening: onProgress, signal }: OpeningOptions,
 ): Promise<void> {
+  // In a cluster nothing is healed here, since the writers of other machines may be living (I13).
+  if (archive.cluster) return archive.cluster.begin();
   await endBegunIncarnation(archive.catalog, hostname());
   try {
     await healArchive(archive, { signal, onProgress });
