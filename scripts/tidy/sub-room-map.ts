@@ -42,6 +42,7 @@ export const SUB_ROOM_IMPORTS: Readonly<Record<string, Readonly<Record<string, r
     politeness: ['fetch', 'frontier', 'links'],
     browser: ['frontier', 'links', 'politeness'],
   },
+  jobs: { files: [], postgres: [] },
   ledger: { commit: [], replacement: [], recovery: ['replacement'] },
   page: { html: [], office: ['html'], pdf: ['html'], feeds: ['html', 'office'] },
   replay: { choose: [], rewrite: [], 'in-page': [] },

@@ -40,7 +40,7 @@ export type IndexingOptions = {
   /** Returns a text that changes whenever the archive changes. */
   readonly state: () => Promise<string>;
   /** While this returns true, no run starts: during a rebuild the catalog knows only part of the archive. */
-  readonly isHeld: () => boolean;
+  readonly isHeld: () => Promise<boolean>;
   readonly onFailure: (sentence: string) => void;
 };
 
@@ -89,7 +89,7 @@ export class Indexing {
       const state = await this.#options.state();
       const isDue = isFirst || this.#isDue(state);
       this.#lastState = state;
-      if (isDue && !this.#options.isHeld()) await this.#run(state);
+      if (isDue && !(await this.#options.isHeld())) await this.#run(state);
     } catch (error) {
       this.#fail(error);
     }

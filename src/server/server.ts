@@ -7,6 +7,7 @@
  * under /api go to Fastify.
  */
 import type { IncomingMessage } from 'node:http';
+import { hostname } from 'node:os';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { whenAborted } from '../base/index.ts';
 import { Replayer } from '../replay/index.ts';
@@ -70,7 +71,7 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
   const originsFor = (request: IncomingMessage) => origins.for(request.headers.host, hosts);
   const uiFiles = await UiFiles.load(options.uiDirectory);
   const homeFor = (request: IncomingMessage) => (uiFiles.hasScreens ? originsFor(request).uiOrigin : undefined);
-  const services = await openApiServices(options);
+  const services = await openApiServices(options, `${hostname()}:${ui.port}`);
   const { tokens } = services;
   const guard = new Guard({ uiOrigin, token, tokens, clock, isPrivate: options.isPrivate ?? false });
   const facts = {
@@ -85,7 +86,7 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
   await registerApi(app, routes, guard, { ending: services, traces });
   await app.ready();
   const readiness = new Readiness(archive, stopwatch);
-  const metrics = new Metrics(telemetry.registry, archive, () => services.jobs.counts(), version);
+  const metrics = new Metrics(telemetry.registry, archive, () => services.jobs.queue.counts(), version);
   const cdx = new CdxRoute(archive, guard);
   const routesUnder = cachedByName((name) => {
     const named = origins.under(name);

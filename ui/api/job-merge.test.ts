@@ -36,3 +36,10 @@ test('a job is under way while it is queued or running', () => {
     ['queued', 'running'],
   );
 });
+
+test('a job that waits again, because its server died, is shown as waiting', () => {
+  const known = mergedJobs([], [job('1', 'running', 5)]);
+  const again = { ...job('1', 'queued', 5), attempt: 2 };
+  assert.equal(mergedJobs(known, [again])[0]!.state, 'queued');
+  assert.equal(mergedJobs([again], known)[0]!.state, 'queued');
+});

@@ -20,6 +20,9 @@ export function mergedJobs(known: readonly Job[], news: readonly Job[]): Job[] {
 }
 
 function isBehind(job: Job, other: Job): boolean {
+  // A job of a server that died waits again.
+  const attempts = (job.attempt ?? 1) - (other.attempt ?? 1);
+  if (attempts !== 0) return attempts < 0;
   const ranks = RANK[job.state] - RANK[other.state];
   return ranks < 0 || (ranks === 0 && (job.progress?.done ?? 0) < (other.progress?.done ?? 0));
 }

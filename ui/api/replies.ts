@@ -512,6 +512,10 @@ export type Job = {
   readonly startedAt?: string;
   /** W3C date in UTC: 2024-03-01T10:00:00Z */
   readonly endedAt?: string;
+  /** In a cluster: the name of the server that runs it, ran it, or alone may run it. Only with the token. */
+  readonly server?: string;
+  /** In a cluster: which time it is that the job runs or will run, from 2 on. */
+  readonly attempt?: number;
   readonly progress?: JobProgress;
   /** The results. Only with the token. */
   readonly report?: unknown;

@@ -11,7 +11,7 @@ import { pathTo } from '../app/route.ts';
 import { formatDuration, formatTime, shortened, shownUrl } from '../app/wording.ts';
 import { PinakesCommand } from '../components/command-line.tsx';
 import { commandLine } from '../components/jobs/command-subject.ts';
-import { JobStateLabel, stateWords } from '../components/jobs/job-list.tsx';
+import { JobStateLabel, serverWords, stateWords } from '../components/jobs/job-list.tsx';
 import {
   argvOf,
   endSentence,
@@ -63,6 +63,7 @@ function JobDetail({ job }: { job: Job }) {
         <p class="muted">
           Created on {formatTime(job.createdAt)}
           {job.startedAt && job.endedAt && `; took ${formatDuration(job.startedAt, job.endedAt)}`}
+          {serverWords(job)}
         </p>
         <JobActions job={job} />
       </div>

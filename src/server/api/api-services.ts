@@ -2,20 +2,19 @@
 import { join } from 'node:path';
 import type { Archive, ArchiveStats } from '../../archive/index.ts';
 import { whenAborted } from '../../base/index.ts';
+import { FileJobQueue, type JobQueue, JobRunner, PostgresJobQueue } from '../../jobs/index.ts';
 import { StagedContents } from '../contents/staged-contents.ts';
 import { DeleteTickets } from '../delete-ticket.ts';
 import { INDEXING_OFF, Indexing, type IndexingStatus } from '../indexing.ts';
-import { addKind, uploadOf } from '../jobs/add-kind.ts';
+import { addKind } from '../jobs/add-kind.ts';
 import { CommandService } from '../jobs/command-service.ts';
 import { copiesKind, watchCopies } from '../jobs/copies-kind.ts';
 import { crawlKind } from '../jobs/crawl-kind.ts';
 import { exportKind } from '../jobs/export-kind.ts';
-import { ExportStore } from '../jobs/export-store.ts';
-import { isInterrupted, isOver, type Job } from '../jobs/job.ts';
+import { JOB_ERRORS } from '../jobs/job-error.ts';
 import { JobEvents } from '../jobs/job-events.ts';
-import { JobJournal } from '../jobs/job-journal.ts';
+import { JobFiles } from '../jobs/job-files.ts';
 import type { JobKind } from '../jobs/job-kind.ts';
-import { JobQueue } from '../jobs/job-queue.ts';
 import {
   compactKind,
   deleteKind,
@@ -26,7 +25,6 @@ import {
 } from '../jobs/maintenance-kinds.ts';
 import { mirrorSyncKind, watchMirrors } from '../jobs/mirror-kind.ts';
 import { watchSchedules } from '../jobs/schedule-clock.ts';
-import { UploadStore } from '../jobs/upload-store.ts';
 import type { ServerOptions } from '../server-options.ts';
 import { openTokens } from '../tokens/open-tokens.ts';
 import type { TokenStore } from '../tokens/token-store.ts';
@@ -38,8 +36,6 @@ import { RecentAnswers } from './recent-answers.ts';
 import { SearchService } from './search-service.ts';
 
 const JOURNAL_NAME = 'jobs.jsonl';
-const UPLOADS_DIRECTORY = 'uploads';
-const EXPORTS_DIRECTORY = 'exports';
 const STAGED_DIRECTORY = 'staged';
 const CALENDARS_MAX = 32;
 
@@ -62,10 +58,9 @@ export type ApiServicesOptions = Pick<
 export type ApiServices = {
   readonly archive: Archive;
   readonly kinds: readonly JobKind[];
-  readonly jobs: JobQueue;
+  readonly jobs: JobRunner;
   readonly events: JobEvents;
-  readonly uploads: UploadStore;
-  readonly exports: ExportStore;
+  readonly files: JobFiles;
   /** Contents that clients have sent and no capture refers to yet. */
   readonly staged: StagedContents;
   readonly tokens: TokenStore;
@@ -89,37 +84,28 @@ export type ApiServices = {
   stop(end: AbortSignal): Promise<void>;
 };
 
-export async function openApiServices(options: ApiServicesOptions): Promise<ApiServices> {
-  const { archive, clock, newId, token, version, runCommand } = options;
+/** `server` is the name of this server in a cluster. */
+export async function openApiServices(options: ApiServicesOptions, server: string): Promise<ApiServices> {
+  const { archive, clock, newId, token, version, runCommand, stopwatch = clock } = options;
   const stopping = new AbortController();
   const breakingOff = new AbortController();
-  const { journal, jobs: known } = await JobJournal.open(join(archive.directory, JOURNAL_NAME));
-  const exports = await ExportStore.open(join(archive.directory, EXPORTS_DIRECTORY), (id) =>
-    known.some((job) => job.id === id && job.state === 'done'),
-  );
-  // A job of the last server that had not ended counts as interrupted, and can be run again.
-  const waiting = new Set(known.flatMap((job) => (isOver(job) && !isInterrupted(job) ? [] : [uploadOf(job.input)])));
-  const uploads = await UploadStore.open(
-    { directory: join(archive.directory, UPLOADS_DIRECTORY), newId, bytesMax: options.uploadBytesMax },
-    (name) => waiting.has(name),
-  );
-  const isNeeded = (job: Job) => exports.has(job.id) || (isInterrupted(job) && uploads.has(uploadOf(job.input)));
+  const queue = await openQueue(options, server, stopwatch);
+  const files = await JobFiles.open({ archive, queue, newId, uploadBytesMax: options.uploadBytesMax });
   const tokens = await openTokens(archive.directory, archive.database);
   const staged = await StagedContents.open({
     directory: join(archive.directory, STAGED_DIRECTORY),
     clock,
     bytesMax: options.uploadBytesMax,
   });
-  const jobs = new JobQueue({ archive, journal, clock, newId, isNeeded }, known);
-  await jobs.recover();
+  const jobs = new JobRunner({ queue, archive, newId, errors: JOB_ERRORS });
   const tickets = new DeleteTickets(archive, token, clock);
   const kinds = [
-    addKind(uploads, options.addRoots),
+    addKind(files.uploads, options.addRoots),
     compactKind,
     copiesKind,
     crawlKind,
     deleteKind(tickets),
-    exportKind(exports, `pinakes/${version}`),
+    exportKind(files.exports, `pinakes/${version}`),
     rebuildKind,
     takedownCheckKind,
     takedownKind,
@@ -127,6 +113,7 @@ export async function openApiServices(options: ApiServicesOptions): Promise<ApiS
     verifyKind,
   ].filter(({ name }) => !options.jobKinds.some((kind) => kind.name === name));
   kinds.push(...options.jobKinds);
+  jobs.start(kinds);
   watchSchedules(archive, jobs, stopping.signal);
   watchMirrors(archive, jobs, stopping.signal);
   watchCopies(archive, jobs, stopping.signal);
@@ -136,9 +123,10 @@ export async function openApiServices(options: ApiServicesOptions): Promise<ApiS
     ? new Indexing({
         archive,
         clock,
-        stopwatch: options.stopwatch ?? clock,
+        stopwatch,
         state,
-        isHeld: () => jobs.list().some((job) => job.kind === rebuildKind.name && job.state === 'running'),
+        isHeld: async () =>
+          (await queue.list()).some((job) => job.kind === rebuildKind.name && job.state === 'running'),
         onFailure: (sentence) => options.onIndexFailure?.(sentence),
       })
     : undefined;
@@ -156,17 +144,11 @@ export async function openApiServices(options: ApiServicesOptions): Promise<ApiS
     archive,
     kinds,
     jobs,
-    events: new JobEvents(
-      jobs,
-      newId()
-        .replace(/[^0-9a-z]/g, '')
-        .slice(-32),
-    ),
-    uploads,
-    exports,
+    events: new JobEvents(queue),
+    files,
     staged,
     tokens,
-    stopwatch: options.stopwatch ?? clock,
+    stopwatch,
     tickets,
     commands: runCommand && new CommandService(runCommand, jobs, kinds, stopping.signal),
     stats: new CachedFigure({ ...figureOptions, compute: (signal) => archive.stats({ signal }) }),
@@ -183,4 +165,18 @@ export async function openApiServices(options: ApiServicesOptions): Promise<ApiS
       await Promise.all([search.close(), tokens.close()]);
     },
   };
+}
+
+/** In a cluster the jobs are in its database, else in a file of the archive. */
+async function openQueue(
+  { archive, clock, newId }: ApiServicesOptions,
+  server: string,
+  stopwatch: () => number,
+): Promise<JobQueue> {
+  const { database } = archive;
+  if (database) return await PostgresJobQueue.open({ database, server, newId, stopwatch });
+  const historyId = newId()
+    .replace(/[^0-9a-z]/g, '')
+    .slice(-32);
+  return await FileJobQueue.open({ path: join(archive.directory, JOURNAL_NAME), clock, historyId });
 }

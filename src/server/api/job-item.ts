@@ -1,6 +1,6 @@
 /** A job in the replies of the API. */
 import { type Static, Type } from 'typebox';
-import { type Job, LOG_LINES_MAX } from '../jobs/job.ts';
+import { type Job, LOG_LINES_MAX } from '../../jobs/index.ts';
 import { ErrorReply, named, W3cDate } from '../schema.ts';
 
 const JobState = Type.Enum(['queued', 'running', 'done', 'failed', 'cancelled'], { title: 'JobState' });
@@ -22,6 +22,18 @@ export const JobItem = named('Job', {
   createdAt: W3cDate,
   startedAt: Type.Optional(W3cDate),
   endedAt: Type.Optional(W3cDate),
+  server: Type.Optional(
+    Type.String({
+      description:
+        'In a cluster: the name of the server that runs it, ran it, or alone may run it. Only with the token.',
+    }),
+  ),
+  attempt: Type.Optional(
+    Type.Integer({
+      minimum: 2,
+      description: 'In a cluster: which time it is that the job runs or will run, from 2 on.',
+    }),
+  ),
   progress: Type.Optional(
     named('JobProgress', {
       done: Type.Number({ minimum: 0 }),
@@ -47,12 +59,13 @@ export function jobItem(job: Job): JobItem {
 
 /** A job without its input and results. The job of a deletion would otherwise show what it deletes. */
 export function publicJobItem(job: Job): JobItem {
-  const { id, kind, state, origin, createdAt, startedAt, endedAt, progress } = job;
+  const { id, kind, state, origin, createdAt, startedAt, endedAt, attempt, progress } = job;
   return {
     ...{ id, kind, state, origin, createdAt },
     ...(hasErrors(job) && { hasErrors: true }),
     ...(startedAt !== undefined && { startedAt }),
     ...(endedAt !== undefined && { endedAt }),
+    ...(attempt !== undefined && { attempt }),
     ...(progress && { progress: numbersOf(progress) }),
   };
 }

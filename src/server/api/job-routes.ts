@@ -1,13 +1,13 @@
 /** Routes for jobs, and for deletions, which are jobs that need a preview first. */
 import { type TSchema, Type } from 'typebox';
 import { parseW3cDate } from '../../base/index.ts';
+import type { Job, JobRunner } from '../../jobs/index.ts';
 import { requireRight } from '../http/guard.ts';
 import { badRequest, HttpProblem, invalidCursor } from '../http/problem.ts';
 import { uploadOf } from '../jobs/add-kind.ts';
-import { isInterrupted, type Job } from '../jobs/job.ts';
+import { NOT_CANCELLABLE } from '../jobs/job-error.ts';
+import type { JobFiles } from '../jobs/job-files.ts';
 import type { JobKind } from '../jobs/job-kind.ts';
-import type { JobQueue } from '../jobs/job-queue.ts';
-import type { UploadStore } from '../jobs/upload-store.ts';
 import { Count, closed, countOf, DeletionInput, limitOf, named, PageCursor } from '../schema.ts';
 import { deletionOf } from '../selection-input.ts';
 import type { Access } from '../tokens/access.ts';
@@ -49,9 +49,9 @@ function newJobSchema(kinds: readonly JobKind[]): TSchema {
   return Type.Union(kinds.map(({ name, input }) => closed({ kind: Type.Literal(name), input })));
 }
 
-type Services = Pick<ApiServices, 'archive' | 'kinds' | 'jobs' | 'events' | 'tickets' | 'uploads' | 'stopping'>;
+type Services = Pick<ApiServices, 'archive' | 'kinds' | 'jobs' | 'events' | 'tickets' | 'files' | 'stopping'>;
 
-export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stopping }: Services): ApiRoute[] {
+export function jobRoutes({ archive, kinds, jobs, events, tickets, files, stopping }: Services): ApiRoute[] {
   const checks = new Map(kinds.map(({ name, input }) => [name, checkFor(input, 'body/input')]));
   const checkedJob = (name: string, input: unknown): JobKind => {
     const kind = kinds.find((one) => one.name === name);
@@ -63,10 +63,10 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
     if ('error' in checked) throw checked.error;
     return kind;
   };
-  const start = (kind: JobKind, input: unknown) => startJob(jobs, uploads, kind, input);
+  const start = (kind: JobKind, input: unknown) => startJob(jobs, files, kind, input);
   const itemOf = (access: Access) => (access.may('admin') ? jobItem : publicJobItem);
-  const jobOf = (id: string): Job => {
-    const job = jobs.get(id);
+  const jobOf = async (id: string): Promise<Job> => {
+    const job = await jobs.queue.get(id);
     if (job) return job;
     throw new HttpProblem({
       status: 404,
@@ -98,7 +98,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       },
       tokenShowsMore: true,
       handle: async ({ query: { after, limit = 50 }, access }) => {
-        const all = jobs.list();
+        const all = await jobs.queue.list();
         const rest = after === undefined ? all : jobsAfter(all, after);
         const items = rest.slice(0, limit);
         return { items: items.map(itemOf(access)), ...(rest.length > limit && { next: cursorAt(items.at(-1)!) }) };
@@ -148,7 +148,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       reply: { status: 200, schema: JobItem, description: 'The job.' },
       problems: [404],
       tokenShowsMore: true,
-      handle: async ({ params, access }) => itemOf(access)(jobOf(params.id)),
+      handle: async ({ params, access }) => itemOf(access)(await jobOf(params.id)),
     }),
     route({
       method: 'GET',
@@ -160,7 +160,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       reply: { status: 200, mime: 'text/event-stream', description: 'Events, until the client leaves.' },
       problems: [404],
       tokenShowsMore: true,
-      handle: async (call) => sendEvents(call, jobOf(call.params.id).id),
+      handle: async (call) => sendEvents(call, (await jobOf(call.params.id)).id),
     }),
     route({
       method: 'POST',
@@ -174,9 +174,9 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
       reply: { status: 200, schema: JobItem, description: 'The job as it is now.' },
       problems: [404, 409],
       handle: async ({ params }) => {
-        const { id } = jobOf(params.id);
-        await jobs.cancel(id);
-        return jobItem(jobOf(id));
+        const { id } = await jobOf(params.id);
+        if ((await jobs.queue.cancel(id)) === 'refused') throw new HttpProblem(NOT_CANCELLABLE);
+        return jobItem(await jobOf(id));
       },
     }),
     route({
@@ -220,19 +220,9 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, uploads, stop
 }
 
 /** Submits a job. Its uploaded file is removed when the job ends, unless it was interrupted and can be run again. */
-export async function startJob(jobs: JobQueue, uploads: UploadStore, kind: JobKind, input: unknown): Promise<JobItem> {
-  const upload = uploadOf(input);
-  const { job } = await jobs.submit({
-    kind: kind.name,
-    origin: 'api',
-    input,
-    lane: kind.lane ?? 'write',
-    isCancellable: kind.isCancellable,
-    run: (context) => kind.run(context),
-    onOver: async (over) => {
-      if (upload !== '' && !isInterrupted(over)) await uploads.remove(upload);
-    },
-  });
+export async function startJob(jobs: JobRunner, files: JobFiles, kind: JobKind, input: unknown): Promise<JobItem> {
+  await files.requireUpload(uploadOf(input));
+  const { job } = await jobs.submit(kind.name, { origin: 'api', input, lane: kind.lane ?? 'write' });
   return jobItem(job);
 }
 

@@ -44,7 +44,7 @@ export function apiRoutes(services: ApiServices, facts: ServerFacts, isCommand: 
 /** The OpenAPI document without a server. Use a new archive: the files of a server are created in it. */
 export async function apiDocument(archive: Archive, version: string): Promise<object> {
   const { clock, newId } = archive;
-  const services = await openApiServices({ archive, version, clock, newId, token: '', jobKinds: [] });
+  const services = await openApiServices({ archive, version, clock, newId, token: '', jobKinds: [] }, '');
   try {
     const facts = { version, program: 'pinakes', replayOriginFor: () => '' };
     return openApiDocument(

@@ -82,9 +82,9 @@ const Log = named('TakedownLog', {
 
 const ById = closed({ id: Type.Integer({ minimum: 1, maximum: 999_999_999 }) });
 
-type Services = Pick<ApiServices, 'archive' | 'jobs' | 'uploads'>;
+type Services = Pick<ApiServices, 'archive' | 'jobs' | 'files'>;
 
-export function takedownRoutes({ archive, jobs, uploads }: Services): ApiRoute[] {
+export function takedownRoutes({ archive, jobs, files }: Services): ApiRoute[] {
   return [
     route({
       method: 'GET',
@@ -116,7 +116,7 @@ export function takedownRoutes({ archive, jobs, uploads }: Services): ApiRoute[]
       body: closed({ ...TakedownInput.properties, ...TakedownGround.properties, captures: Count }),
       reply: { status: 202, schema: JobItem, description: 'The job, which waits or runs.' },
       problems: [409, 429],
-      handle: async ({ body }) => startJob(jobs, uploads, takedownKind, body),
+      handle: async ({ body }) => startJob(jobs, files, takedownKind, body),
     }),
     route({
       method: 'GET',
@@ -169,7 +169,7 @@ export function takedownRoutes({ archive, jobs, uploads }: Services): ApiRoute[]
       reply: { status: 202, schema: JobItem, description: 'The job, which waits or runs.' },
       problems: [429],
       right: 'admin',
-      handle: async ({ body }) => startJob(jobs, uploads, takedownCheckKind, body),
+      handle: async ({ body }) => startJob(jobs, files, takedownCheckKind, body),
     }),
   ];
 }

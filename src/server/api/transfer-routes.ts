@@ -2,10 +2,11 @@
 import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
 import { FRAMES_MIME } from '../../base/index.ts';
+import { isOver } from '../../jobs/index.ts';
 import { download } from '../http/download.ts';
 import { HttpProblem, NOT_FOUND } from '../http/problem.ts';
 import { uploadOf } from '../jobs/add-kind.ts';
-import { isOver } from '../jobs/job.ts';
+import { exportOf } from '../jobs/export-store.ts';
 import { closed, NewCollection } from '../schema.ts';
 import type { ApiServices } from './api-services.ts';
 import { JobItem } from './job-item.ts';
@@ -15,10 +16,12 @@ import { ANSWERED, type ApiRoute, route } from './route.ts';
 /** True for a request that arrived over the command socket. */
 export type CommandSource = (request: IncomingMessage) => boolean;
 
-type Services = Pick<ApiServices, 'kinds' | 'jobs' | 'uploads' | 'exports' | 'commands'>;
+type Services = Pick<ApiServices, 'kinds' | 'jobs' | 'files' | 'commands'>;
 
 export function transferRoutes(services: Services, isCommand: CommandSource): ApiRoute[] {
-  const { kinds, jobs, uploads, exports, commands } = services;
+  const { kinds, jobs, files, commands } = services;
+  const { queue } = jobs;
+  const { uploads, exports } = files;
   const add = kinds.find(({ name }) => name === 'add')!;
   return [
     route({
@@ -40,7 +43,7 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
         const { name: upload } = await uploads.receive(query.name, request.raw, bytes, signal);
         const input = { upload, ...(query.collection !== undefined && { collection: query.collection }) };
         try {
-          return await startJob(jobs, uploads, add, input);
+          return await startJob(jobs, files, add, input);
         } catch (error) {
           await uploads.remove(upload);
           throw error;
@@ -57,12 +60,16 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
       reply: { status: 200, schema: closed({ removed: Type.Boolean() }), description: 'The file was removed.' },
       problems: [404, 409],
       handle: async ({ params }) => {
-        const upload = uploadOf(jobs.get(params.jobId)?.input);
-        if (!uploads.has(upload)) throw new HttpProblem(NO_UPLOAD);
+        const own = await queue.get(params.jobId);
+        const upload = uploadOf(own?.input);
+        if (!uploads.has(upload)) {
+          if (own && upload !== '') files.requireHere(own);
+          throw new HttpProblem(NO_UPLOAD);
+        }
         // The job may have been run again meanwhile.
-        if (jobs.list().some((job) => !isOver(job) && uploadOf(job.input) === upload))
+        if ((await queue.list()).some((job) => !isOver(job) && uploadOf(job.input) === upload))
           throw new HttpProblem(UPLOAD_RUNS);
-        await uploads.remove(upload);
+        await files.removeUpload(upload);
         return { removed: true };
       },
     }),
@@ -78,10 +85,11 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
         mime: 'application/octet-stream',
         description: 'The file, or a range of it with status 206.',
       },
-      problems: [404, 416],
+      problems: [404, 409, 416],
       handle: async ({ params, request, reply }) => {
-        const job = jobs.get(params.jobId);
+        const job = await queue.get(params.jobId);
         const file = job && (await exports.find(job, params.file));
+        if (!file && job && exportOf(job, params.file) !== undefined) files.requireHere(job);
         if (!file) throw new HttpProblem(NO_EXPORT);
         return download(request, reply, file);
       },
@@ -96,10 +104,11 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
       reply: { status: 200, schema: closed({ removed: Type.Boolean() }), description: 'The file was removed.' },
       problems: [404, 409],
       handle: async ({ params }) => {
-        const job = jobs.get(params.jobId);
+        const job = await queue.get(params.jobId);
         if (job && !isOver(job)) throw new HttpProblem(EXPORT_RUNS);
-        if (!(await exports.remove(params.jobId))) throw new HttpProblem(NO_EXPORT);
-        return { removed: true };
+        if (await files.removeExport(params.jobId)) return { removed: true };
+        if (job && exportOf(job) !== undefined) files.requireHere(job);
+        throw new HttpProblem(NO_EXPORT);
       },
     }),
     route({

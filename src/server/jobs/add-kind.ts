@@ -31,6 +31,8 @@ export function addKind(uploads: UploadStore, roots: readonly string[] | undefin
   return defineJobKind({
     name: 'add',
     input: AddInput,
+    // Another machine may have other files at these paths, and has no upload of this one.
+    isLocal: () => true,
     run: async (context, { paths, upload, ...options }) => {
       if ((paths === undefined) === (upload === undefined))
         throw badRequest('the input needs either paths or an upload', 'Name the files to add.');

@@ -2,11 +2,10 @@
  * A command as a job. The output of the command becomes the log of the job; its result and exit code become the report.
  */
 import { PinakesError, whenAborted } from '../../base/index.ts';
+import { isInterrupted, type Job, type JobRunner } from '../../jobs/index.ts';
 import { HttpProblem } from '../http/problem.ts';
 import type { CommandConnection, CommandObserver, CommandStart } from './command-connection.ts';
-import { isInterrupted, type Job } from './job.ts';
 import type { JobContext, JobKind } from './job-kind.ts';
-import type { JobQueue } from './job-queue.ts';
 
 export const EXIT_REFUSED = 2;
 export const EXIT_INTERRUPTED = 130;
@@ -40,16 +39,14 @@ export class CommandJob {
   }
 
   /** Waits until the job runs. Returns false when it was cancelled before that. */
-  async begin(jobs: JobQueue): Promise<boolean> {
+  async begin(jobs: JobRunner): Promise<boolean> {
     const begun = Promise.withResolvers<boolean>();
     const { argv, directory } = this.#start;
     const { job, over } = await jobs
-      .submit({
-        kind: this.#kind.name,
+      .submit(this.#kind.name, {
         origin: 'command',
         input: { argv, directory },
         lane: this.#lane,
-        isCancellable: this.#kind.isCancellable,
         run: (context) => {
           begun.resolve(true);
           return this.#run(context);
@@ -57,7 +54,7 @@ export class CommandJob {
       })
       .catch(asRefusal);
     this.#over = over;
-    const cancel = () => void jobs.cancel(job.id).catch(() => {});
+    const cancel = () => void jobs.queue.cancel(job.id).catch(() => {});
     whenAborted(this.#connection.signal, cancel);
     return Promise.race([begun.promise, over.then(() => false)]);
   }

@@ -7,12 +7,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { type Frame, PinakesError, readFrames, whenAborted } from '../../base/index.ts';
+import type { JobRunner } from '../../jobs/index.ts';
 import { badRequest, HttpProblem } from '../http/problem.ts';
 import { closed } from '../schema.ts';
 import { CommandConnection, type CommandStart, UNOBSERVED } from './command-connection.ts';
 import { CommandJob, EXIT_INTERRUPTED, EXIT_REFUSED } from './command-job.ts';
 import type { JobKind } from './job-kind.ts';
-import type { JobQueue } from './job-queue.ts';
 import type { CommandRunner } from './remote-command.ts';
 
 const COMMANDS_MAX = 16;
@@ -28,12 +28,12 @@ const START = Compile(
 
 export class CommandService {
   readonly #run: CommandRunner;
-  readonly #jobs: JobQueue;
+  readonly #jobs: JobRunner;
   readonly #kinds: readonly JobKind[];
   readonly #stopping: AbortSignal;
   #running = 0;
 
-  constructor(run: CommandRunner, jobs: JobQueue, kinds: readonly JobKind[], stopping: AbortSignal) {
+  constructor(run: CommandRunner, jobs: JobRunner, kinds: readonly JobKind[], stopping: AbortSignal) {
     this.#run = run;
     this.#jobs = jobs;
     this.#kinds = kinds;
@@ -69,7 +69,8 @@ export class CommandService {
     // only when it starts to delete.
     const asksFirst = kind.name === 'delete' || kind.name === 'takedown';
     const lane = asksFirst ? undefined : (kind.lane ?? 'write');
-    if (lane !== undefined && this.#jobs.isBusy(lane)) await connection.say('waiting for another job to end');
+    if (lane !== undefined && (await this.#jobs.queue.isBusy(lane)))
+      await connection.say('waiting for another job to end');
     return this.#runAtOnce(connection, async (controller) => {
       const job = new CommandJob(start, connection, kind, lane, controller);
       try {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatW3cDate } from '../../base/index.ts';
+import { INTERRUPTED, type Job } from '../../jobs/index.ts';
 import { areCopiesDue } from './copies-kind.ts';
-import { INTERRUPTED, type Job } from './job.ts';
 
 const MINUTE_MS = 60_000;
 const NOW = Date.UTC(2026, 0, 1, 12);

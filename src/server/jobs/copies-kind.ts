@@ -1,10 +1,9 @@
 /** Jobs that make the copies of contents that the policy asks for, and the clock that submits them. */
 import type { Archive } from '../../archive/index.ts';
 import { type EpochMs, parseW3cDate } from '../../base/index.ts';
+import { isInterrupted, isOver, type Job, type JobRunner } from '../../jobs/index.ts';
 import { closed } from '../schema.ts';
-import { isInterrupted, isOver, type Job } from './job.ts';
 import { defineJobKind, type JobKind } from './job-kind.ts';
-import type { JobQueue } from './job-queue.ts';
 
 const CHECK_MS = 30_000;
 /** A job that failed or was cancelled is not submitted again for this long, so that a person can look at it. */
@@ -17,6 +16,8 @@ const STORING: ReadonlySet<string> = new Set(['add', 'crawl']);
 export const copiesKind: JobKind = defineJobKind({
   name: 'copies',
   lane: 'copies',
+  // Copies that are made are not made again.
+  isResumable: true,
   input: closed({}),
   run: ({ archive, signal, progress }) =>
     archive.makeCopies({
@@ -26,22 +27,37 @@ export const copiesKind: JobKind = defineJobKind({
 });
 
 /** Submits a job when others have stored something since the last one, as long as the archive has the policy. */
-export function watchCopies(archive: Archive, jobs: JobQueue, stopping: AbortSignal): void {
-  const check = () => {
-    if (stopping.aborted || !archive.connector.policies.copies || !areCopiesDue(jobs.list(), archive.clock())) return;
-    // When the queue is full or stopping, the copies stay due and are made after a later check.
-    const { name: kind, lane, run } = copiesKind;
-    jobs.submit({ kind, input: {}, origin: 'api', lane, run }).catch(() => {});
+export function watchCopies(archive: Archive, jobs: JobRunner, stopping: AbortSignal): void {
+  const { queue } = jobs;
+  let isChecking = false;
+  let isCheckDue = false;
+  const checkDue = async () => {
+    const known = await queue.list();
+    const once = { key: copiesKind.name, knownChange: queue.lastChange };
+    if (!areCopiesDue(known, archive.clock())) return;
+    await jobs.submitOnce(copiesKind.name, { input: {}, origin: 'api', lane: copiesKind.lane, once });
   };
-  const timer = setInterval(check, CHECK_MS);
+  const check = async () => {
+    isCheckDue = true;
+    if (isChecking) return;
+    isChecking = true;
+    while (isCheckDue && !stopping.aborted && archive.connector.policies.copies) {
+      isCheckDue = false;
+      // When the queue is full, stopping or away, the copies stay due and are made after a later check.
+      await checkDue().catch(() => {});
+    }
+    isChecking = false;
+  };
+  const begin = () => void check();
+  const timer = setInterval(begin, CHECK_MS);
   timer.unref();
-  const unsubscribe = jobs.subscribe(check);
+  const unsubscribe = queue.subscribe(begin);
   const end = () => {
     clearInterval(timer);
     unsubscribe();
   };
   stopping.addEventListener('abort', end, { once: true });
-  check();
+  begin();
 }
 
 export function areCopiesDue(jobs: readonly Job[], now: EpochMs): boolean {

@@ -36,6 +36,8 @@ export function exportKind(store: ExportStore, software: string): JobKind {
   return defineJobKind({
     name: 'export',
     lane: 'export',
+    // The file is made anew on the other server.
+    isResumable: true,
     input: ExportInput,
     run: async (context, input) => {
       const { archive, jobId, signal } = context;

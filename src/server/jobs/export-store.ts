@@ -5,10 +5,9 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writingFile } from '../../base/index.ts';
+import { type EpochMs, writingFile } from '../../base/index.ts';
+import { DIRECTORY_MODE, type Job, makePrivate } from '../../jobs/index.ts';
 import { type Downloadable, downloadMime } from '../http/download.ts';
-import type { Job } from './job.ts';
-import { DIRECTORY_MODE, makePrivate } from './private-file.ts';
 
 export class ExportStore {
   readonly #directory: string;
@@ -19,7 +18,12 @@ export class ExportStore {
     this.#jobs = jobs;
   }
 
-  static async open(directory: string, isKept: (jobId: string) => boolean): Promise<ExportStore> {
+  /** Removes what is not kept, unless it has changed since `youngSince`. */
+  static async open(
+    directory: string,
+    isKept: (jobId: string) => boolean,
+    youngSince: EpochMs = Number.POSITIVE_INFINITY,
+  ): Promise<ExportStore> {
     const kept = new Set<string>();
     await writingFile(directory, async () => {
       await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
@@ -30,7 +34,7 @@ export class ExportStore {
           await makePrivate(path);
           for (const file of await readdir(path)) await makePrivate(join(path, file));
           kept.add(name);
-        } else await rm(path, { recursive: true, force: true });
+        } else if ((await stat(path)).mtimeMs < youngSince) await rm(path, { recursive: true, force: true });
       }
     });
     return new ExportStore(directory, kept);
@@ -56,9 +60,8 @@ export class ExportStore {
 
   /** The file that the job reported under this name. No other file is ever opened. */
   async find(job: Job, name: string): Promise<Downloadable | undefined> {
-    const { file, href } = (job.report ?? {}) as { file?: string; href?: string };
-    if (job.state !== 'done' || !this.#jobs.has(job.id) || file === undefined || href !== exportHref(job.id, name))
-      return undefined;
+    const file = exportOf(job, name);
+    if (file === undefined) return undefined;
     const path = join(this.#directory, job.id, name);
     const info = await stat(path).catch(() => undefined);
     if (!info?.isFile()) return undefined;
@@ -77,6 +80,13 @@ export class ExportStore {
     await rm(join(this.#directory, jobId), { recursive: true, force: true });
     return this.#jobs.delete(jobId);
   }
+}
+
+/** The file of an ended export job, whose address must have this name. */
+export function exportOf(job: Job, name?: string): string | undefined {
+  const { file, href } = (job.report ?? {}) as { file?: unknown; href?: unknown };
+  if (job.state !== 'done' || typeof file !== 'string' || typeof href !== 'string') return undefined;
+  return name === undefined || href === exportHref(job.id, name) ? file : undefined;
 }
 
 /** The address of the file of a job. */

@@ -8,19 +8,21 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createArchive, openArchive } from '../../archive/index.ts';
 import { seededIds, seededRandom } from '../../base/index.ts';
-import type { Job } from './job.ts';
+import { FileJobQueue, type Job, JobRunner } from '../../jobs/index.ts';
+import { JOB_ERRORS } from './job-error.ts';
 import { JobEvents } from './job-events.ts';
-import { JobJournal } from './job-journal.ts';
-import { JobQueue } from './job-queue.ts';
 
 test('no events are queued for a client that does not read; when it reads again, it gets the latest state of each job', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-events-'));
   await createArchive(directory);
   const options = { clock: () => 0, newId: seededIds(seededRandom(3)) };
   const archive = await openArchive(directory, options);
-  const { journal } = await JobJournal.open(join(directory, 'jobs.jsonl'));
-  const jobs = new JobQueue({ archive, journal, ...options, isNeeded: () => false }, []);
-  const events = new JobEvents(jobs, 'server');
+  const path = join(directory, 'jobs.jsonl');
+  const queue = await FileJobQueue.open({ path, clock: options.clock, historyId: 'server' });
+  const jobs = new JobRunner({ queue, archive, newId: options.newId, errors: JOB_ERRORS });
+  const say = (line: string) => Array.from({ length: 100 }, () => line);
+  jobs.start([{ name: 'talk', run: async (job) => say('x'.repeat(1000)).forEach(job.say) }]);
+  const events = new JobEvents(queue);
   const stopping = new AbortController();
   const { promise: responded, resolve } = Promise.withResolvers<ServerResponse>();
   const server = createServer((_request, response) => {
@@ -45,15 +47,7 @@ test('no events are queued for a client that does not read; when it reads again,
   const last: Job[] = [];
   let mostHeld = 0;
   for (let number = 0; number < 150; number++) {
-    const { over } = await jobs.submit({
-      kind: 'talk',
-      origin: 'api',
-      input: { number },
-      lane: undefined,
-      run: async ({ say }) => {
-        for (let line = 0; line < 100; line++) say('x'.repeat(1000));
-      },
-    });
+    const { over } = await jobs.submit('talk', { origin: 'api', input: { number }, lane: undefined });
     last.push(await over);
     mostHeld = Math.max(mostHeld, response.writableLength);
   }

@@ -3,13 +3,12 @@
  * of each job. Nothing is queued for a client that does not read. The client gets its next event when it reads again.
  * It is disconnected at the second heartbeat that it does not read.
  *
- * The id of an event is `<server>-<change>`. A client that reconnects with an id gets the jobs that changed after that
- * change. After a restart of the server it gets all jobs.
+ * The id of an event is `<history>-<change>`. A client that reconnects with an id gets the jobs that changed after that
+ * change. After a restart of a server on one machine it gets all jobs. In a cluster it may reconnect to any server.
  */
 import type { ServerResponse } from 'node:http';
+import type { Job, JobQueue } from '../../jobs/index.ts';
 import { UNBUFFERED } from '../http/unbuffered.ts';
-import type { Job } from './job.ts';
-import type { JobQueue } from './job-queue.ts';
 
 const HEARTBEAT_MS = 15_000;
 
@@ -24,12 +23,9 @@ export type EventsOptions = {
 
 export class JobEvents {
   readonly #jobs: JobQueue;
-  readonly #serverId: string;
 
-  /** `serverId` differs for each run of the server, and has no dashes. */
-  constructor(jobs: JobQueue, serverId: string) {
+  constructor(jobs: JobQueue) {
     this.#jobs = jobs;
-    this.#serverId = serverId;
   }
 
   /** Sends events until the client disconnects or the server stops. */
@@ -51,6 +47,8 @@ export class JobEvents {
       isBlocked = !response.write(text);
     };
     const sendChanges = () => {
+      // The numbers of a database that was restored begin earlier.
+      if (sentChange > this.#jobs.lastChange) sentChange = 0;
       for (const { job, change } of isBlocked ? [] : this.#jobs.changedSince(sentChange)) {
         if (isBlocked) return;
         sentChange = change;
@@ -80,11 +78,11 @@ export class JobEvents {
   }
 
   #event(job: object, change: number): string {
-    return `event: job\nid: ${this.#serverId}-${change}\ndata: ${JSON.stringify(job)}\n\n`;
+    return `event: job\nid: ${this.#jobs.historyId}-${change}\ndata: ${JSON.stringify(job)}\n\n`;
   }
 
   #changeOf(eventId: string | undefined): number {
     const match = /^([0-9a-z]+)-(\d{1,15})$/.exec(eventId ?? '');
-    return match?.[1] === this.#serverId ? Number(match[2]) : 0;
+    return match?.[1] === this.#jobs.historyId ? Number(match[2]) : 0;
   }
 }

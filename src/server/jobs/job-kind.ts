@@ -1,42 +1,17 @@
 /** Kinds of jobs: the work that the server can do in the background. */
 import type { Static, TSchema } from 'typebox';
-import type { Archive } from '../../archive/index.ts';
 import type { PinakesError } from '../../base/index.ts';
+import type { JobWork, RunningJob } from '../../jobs/index.ts';
 
-export type JobProgress = {
-  readonly done: number;
-  readonly total?: number;
-  /** `bytes`, `captures`, `pages`. */
-  readonly unit: string;
-  readonly message?: string;
-  readonly detail?: Readonly<Record<string, number | string>>;
-};
+/** `input` was checked against the schema of the kind before the job was accepted. */
+export type JobContext = RunningJob;
 
-export type JobContext = {
-  readonly archive: Archive;
-  readonly jobId: string;
-  /** Checked against the schema of the kind before the job is accepted. */
-  readonly input: unknown;
-  readonly signal: AbortSignal;
-  progress(progress: JobProgress): void;
-  /** Adds a line to the log of the job. */
-  say(line: string): void;
-  /** Sets the report so far. The report is kept even when the job fails or is cancelled. */
-  report(report: unknown): void;
-  /** A directory for temporary files. It is removed when the job ends. */
-  readonly scratch: string;
-};
-
-export type JobKind = {
+export type JobKind = JobWork & {
   /** add, crawl, compact, verify, export, delete, takedown, rebuild. */
   readonly name: string;
   readonly input: TSchema;
   /** Jobs of one lane run one after another. The default is `write`. (The archive orders its changes itself.) */
   readonly lane?: string;
-  /** False for work that must not be left half done while the archive is in use. */
-  readonly isCancellable?: boolean;
-  /** Returns the report, which must be JSON. */
-  run(context: JobContext): Promise<unknown>;
 };
 
 /** How many problems or failures a report lists at most. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MirrorStatus } from '../../archive/index.ts';
 import { formatW3cDate } from '../../base/index.ts';
-import type { Job } from './job.ts';
+import type { Job } from '../../jobs/index.ts';
 import { isDue } from './mirror-kind.ts';
 
 const HOUR_MS = 3600 * 1000;

@@ -1,11 +1,11 @@
 /** Jobs that bring mirrors up to date, and the clock that submits them when they are due. */
+import { existsSync } from 'node:fs';
 import { Type } from 'typebox';
 import type { Archive, MirrorStatus } from '../../archive/index.ts';
 import { PinakesError, parseW3cDate } from '../../base/index.ts';
+import { isOver, type Job, type JobRunner } from '../../jobs/index.ts';
 import { closed } from '../schema.ts';
-import { isOver, type Job } from './job.ts';
 import { defineJobKind, type JobKind } from './job-kind.ts';
-import type { JobQueue } from './job-queue.ts';
 
 const CHECK_MS = 30_000;
 /** A sync that failed is tried again after this time, so that a missing disk does not fill the list of jobs. */
@@ -14,6 +14,9 @@ const REST_MS = 60 * 60 * 1000;
 export const mirrorSyncKind: JobKind = defineJobKind({
   name: 'mirror-sync',
   lane: 'mirror',
+  // A sync goes on where the last one was.
+  isResumable: true,
+  isLocal: (input, archive) => isDirectory(archive, (input as { mirror?: string }).mirror),
   input: closed({
     mirror: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Its name. Default: all.' })),
   }),
@@ -34,14 +37,20 @@ export const mirrorSyncKind: JobKind = defineJobKind({
 });
 
 /** Submits a sync for each mirror that is due: by its interval, or because a job has changed the archive since. */
-export function watchMirrors(archive: Archive, jobs: JobQueue, stopping: AbortSignal): void {
+export function watchMirrors(archive: Archive, jobs: JobRunner, stopping: AbortSignal): void {
+  const { queue } = jobs;
+  const { name: kind, lane } = mirrorSyncKind;
   const check = async () => {
     if (stopping.aborted || !archive.connector.mirrors?.some(({ everyMs, afterJobs }) => everyMs || afterJobs)) return;
+    const known = await queue.list();
+    const knownChange = queue.lastChange;
     for (const mirror of await archive.mirrors.list()) {
-      if (!isDue(mirror, jobs.list(), archive.clock())) continue;
+      if (!isDue(mirror, known, archive.clock())) continue;
+      // In a cluster, a server that has the directory syncs it.
+      if (queue.server !== undefined && isDirectory(archive, mirror.name) && !existsSync(mirror.target)) continue;
+      const once = { key: `${kind} ${mirror.name}`, knownChange };
       // When the queue is full or stopping, the mirror stays due and is submitted at a later check.
-      const { name: kind, lane, run } = mirrorSyncKind;
-      jobs.submit({ kind, input: { mirror: mirror.name }, origin: 'api', lane, run }).catch(() => {});
+      await jobs.submitOnce(kind, { input: { mirror: mirror.name }, origin: 'api', lane, once }).catch(() => {});
     }
   };
   const begin = () => void check().catch(ignoreFailure);
@@ -49,6 +58,13 @@ export function watchMirrors(archive: Archive, jobs: JobQueue, stopping: AbortSi
   timer.unref();
   stopping.addEventListener('abort', () => clearInterval(timer), { once: true });
   begin();
+}
+
+/** Whether a mirror, or one of all mirrors, is a directory, which other machines may not have. */
+function isDirectory({ connector }: Archive, mirror: string | undefined): boolean {
+  return (connector.mirrors ?? []).some(
+    ({ name, target }) => (mirror === undefined || name === mirror) && !/^[a-z][a-z0-9]+:\/\//.test(target),
+  );
 }
 
 /** A connector that cannot be read must not end the server. The next command reports it. */
@@ -59,7 +75,9 @@ function ignoreFailure(error: unknown): void {
 export function isDue({ name, last, everyMs, afterJobs }: MirrorStatus, jobs: readonly Job[], now: number): boolean {
   const own = jobs.filter((job) => isFor(job, name));
   if (own.some((job) => !isOver(job) || (job.state !== 'done' && timeOf(job.endedAt) + REST_MS > now))) return false;
-  const syncedAt = last ? timeOf(last.time) : 0;
+  // In a cluster, another server may have synced it.
+  const doneAt = own.filter(({ state }) => state === 'done').map(({ startedAt }) => timeOf(startedAt));
+  const syncedAt = Math.max(last ? timeOf(last.time) : 0, ...doneAt);
   if (everyMs !== undefined && syncedAt + everyMs <= now) return true;
   const others = jobs.filter(({ kind }) => kind !== mirrorSyncKind.name && !READING.has(kind));
   return (afterJobs ?? false) && others.some((job) => isOver(job) && timeOf(job.endedAt) > syncedAt);

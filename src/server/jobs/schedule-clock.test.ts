@@ -6,9 +6,10 @@ import { test } from 'node:test';
 import { createArchive, openArchive } from '../../archive/index.ts';
 import { seededIds, seededRandom } from '../../base/index.ts';
 import { putSchedule } from '../../crawl/index.ts';
-import { JobJournal } from './job-journal.ts';
-import { JobQueue } from './job-queue.ts';
-import { watchSchedules } from './schedule-clock.ts';
+import { FileJobQueue, isOver, JobRunner } from '../../jobs/index.ts';
+import { crawlKind } from './crawl-kind.ts';
+import { JOB_ERRORS } from './job-error.ts';
+import { submitDueCrawls } from './schedule-clock.ts';
 
 const HOUR_MS = 3600_000;
 
@@ -23,18 +24,17 @@ test('a scheduled crawl that cannot run is tried again after an hour, not at eve
   const settings = { browser: 'all', browserPath: join(directory, 'no-browser') } as const;
   putSchedule(archive, { collection: 'site', every: '6h', seeds: ['http://site.test/'], settings });
   now += 7 * HOUR_MS;
-  const { journal } = await JobJournal.open(join(directory, 'jobs.jsonl'));
-  const jobs = new JobQueue({ archive, journal, clock, newId, isNeeded: () => false }, []);
-  const stopping = new AbortController();
+  const queue = await FileJobQueue.open({ path: join(directory, 'jobs.jsonl'), clock, historyId: 'one' });
+  const jobs = new JobRunner({ queue, archive, newId, errors: JOB_ERRORS });
+  jobs.start([crawlKind]);
   t.after(async () => {
-    stopping.abort();
     await jobs.stop();
     await archive.close();
   });
   const look = async () => {
-    watchSchedules(archive, jobs, stopping.signal);
-    while (jobs.counts().queued! + jobs.counts().running! > 0) await new Promise(setImmediate);
-    return jobs.list().map(({ state }) => state);
+    await submitDueCrawls(archive, jobs);
+    while ((await queue.list()).some((job) => !isOver(job))) await new Promise(setImmediate);
+    return (await queue.list()).map(({ state }) => state);
   };
   assert.deepEqual(await look(), ['failed']);
   assert.deepEqual(await look(), ['failed']);

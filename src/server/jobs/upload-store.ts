@@ -4,11 +4,12 @@
  * incomplete or is not an archive file is removed at once. When a server dies, the files of its jobs stay, so that the
  * jobs can be run again.
  */
-import { mkdir, open, readdir, rename, statfs, unlink } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
+  type EpochMs,
   fileError,
   type IdSource,
   PinakesError,
@@ -17,9 +18,9 @@ import {
   whenAborted,
   writingFile,
 } from '../../base/index.ts';
+import { DIRECTORY_MODE, FILE_MODE, makePrivate } from '../../jobs/index.ts';
 import { notArchiveFile } from '../../warc/index.ts';
 import { HttpProblem } from '../http/problem.ts';
-import { DIRECTORY_MODE, FILE_MODE, makePrivate } from './private-file.ts';
 
 const PART_SUFFIX = '.part';
 const NAME = /^[0-9a-f-]{36}-[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/;
@@ -41,6 +42,8 @@ type UploadStoreOptions = {
   readonly directory: string;
   readonly newId: IdSource;
   readonly bytesMax: number | undefined;
+  /** Files that have changed since are not removed by `open`. The default: every file may be removed. */
+  readonly youngSince?: EpochMs;
   /** The free space on the disk of a directory. */
   readonly freeBytes?: (directory: string) => Promise<number>;
 };
@@ -56,6 +59,7 @@ export class UploadStore {
 
   /** Opens the store, and removes files that no job needs. */
   static async open(options: UploadStoreOptions, isNeeded: (name: string) => boolean): Promise<UploadStore> {
+    const { youngSince = Number.POSITIVE_INFINITY } = options;
     const kept = new Set<string>();
     await writingFile(options.directory, async () => {
       await mkdir(options.directory, { recursive: true, mode: DIRECTORY_MODE });
@@ -65,7 +69,7 @@ export class UploadStore {
         if (isNeeded(name)) {
           await makePrivate(path);
           kept.add(name);
-        } else await unlink(path).catch(() => {});
+        } else if ((await stat(path)).mtimeMs < youngSince) await unlink(path).catch(() => {});
       }
     });
     return new UploadStore(options, kept);

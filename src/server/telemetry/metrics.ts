@@ -29,7 +29,7 @@ export class Metrics {
   constructor(
     registry: Registry,
     archive: Archive,
-    jobCounts: () => Readonly<Record<string, number>>,
+    jobCounts: () => Promise<Readonly<Record<string, number>>>,
     version: string,
   ) {
     this.#registry = registry;
@@ -63,9 +63,10 @@ export class Metrics {
       help: 'Jobs by state.',
       labelNames: ['state'],
       registers,
-      collect() {
+      async collect() {
+        const counts = await jobCounts();
         this.reset();
-        for (const [state, count] of Object.entries(jobCounts())) this.set({ state }, count);
+        for (const [state, count] of Object.entries(counts)) this.set({ state }, count);
       },
     });
     for (const [kind, help] of Object.entries(LEDGER_EVENTS)) {

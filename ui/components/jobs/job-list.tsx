@@ -27,6 +27,12 @@ export function stateWords({ state, hasErrors }: Job): string {
   return hasErrors ? 'done, with errors' : STATE_WORDS[state];
 }
 
+/** In a cluster: which server runs or ran a job. */
+export function serverWords({ server, startedAt }: Job): string {
+  if (server === undefined) return '';
+  return startedAt === undefined ? `, waits for ${server}` : `, on ${server}`;
+}
+
 export function JobStateLabel({ job }: { job: Job }) {
   const { state, hasErrors } = job;
   return (
@@ -47,6 +53,7 @@ export function JobList({ jobs }: { jobs: readonly Job[] }) {
           <span class="muted job-when">
             {formatTime(job.createdAt)}
             {job.startedAt && job.endedAt && `, took ${formatDuration(job.startedAt, job.endedAt)}`}
+            {serverWords(job)}
           </span>
           {isUnderWay(job) && <ProgressLine job={job} />}
         </li>

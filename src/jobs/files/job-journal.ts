@@ -6,7 +6,7 @@
 import { type FileHandle, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileError, syncDirectory, writingFile } from '../../base/index.ts';
-import type { Job } from './job.ts';
+import type { Job } from '../job.ts';
 import { FILE_MODE, makePrivate } from './private-file.ts';
 
 /** The file is rewritten when it has more lines than this plus four for each job. */

@@ -1,10 +1,9 @@
-/** A job is work that runs in the server. The queue and the journal keep it in this form. */
-import { PinakesError } from '../../base/index.ts';
-import { HttpProblem } from '../http/problem.ts';
-import type { JobProgress } from './job-kind.ts';
+/** A job is work that runs in a server for a while: adds, crawls, exports. Every queue keeps jobs in this form. */
 
 export const LOG_LINES_MAX = 100;
-const LOG_LINE_CHARACTERS_MAX = 1000;
+export const LOG_LINE_CHARACTERS_MAX = 1000;
+
+export type JobState = 'queued' | 'running' | 'done' | 'failed' | 'cancelled';
 
 export type JobError = {
   readonly code: string;
@@ -13,22 +12,35 @@ export type JobError = {
   readonly where?: string;
 };
 
+export type JobProgress = {
+  readonly done: number;
+  readonly total?: number;
+  /** `bytes`, `captures`, `pages`. */
+  readonly unit: string;
+  readonly message?: string;
+  readonly detail?: Readonly<Record<string, number | string>>;
+};
+
 export type Job = {
   readonly id: string;
   readonly kind: string;
-  readonly state: 'queued' | 'running' | 'done' | 'failed' | 'cancelled';
+  readonly state: JobState;
   readonly origin: 'api' | 'command';
   readonly input?: unknown;
   readonly createdAt: string;
   readonly startedAt?: string;
   readonly endedAt?: string;
+  /** In a cluster: the server that runs the job, has run it, or alone may run it. */
+  readonly server?: string;
+  /** In a cluster, from the second time on: which time it is that the job runs or will run. */
+  readonly attempt?: number;
   readonly progress?: JobProgress;
   readonly report?: unknown;
   readonly error?: JobError;
   readonly log: readonly string[];
 };
 
-export function isOver({ state }: Job): boolean {
+export function isOver({ state }: Pick<Job, 'state'>): boolean {
   return state === 'done' || state === 'failed' || state === 'cancelled';
 }
 
@@ -43,18 +55,6 @@ export const INTERRUPTED: JobError = {
 
 export function isInterrupted({ error }: Pick<Job, 'error'>): boolean {
   return error?.code === INTERRUPTED.code;
-}
-
-export function jobErrorOf(error: unknown): JobError {
-  if (error instanceof PinakesError || error instanceof HttpProblem) {
-    const { code, message, advice, where } = error instanceof HttpProblem ? error.problem : error;
-    return { code, message, advice, ...(where !== undefined && { where }) };
-  }
-  return {
-    code: 'INTERNAL',
-    message: `an unexpected error in Pinakes: ${error instanceof Error ? error.message : String(error)}`,
-    advice: 'This is a bug in Pinakes. Please report it.',
-  };
 }
 
 /** Adds a line to a log. The oldest line is dropped when the log is full. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { Job } from './job.ts';
+import type { Job } from '../job.ts';
 import { JobJournal } from './job-journal.ts';
 
 function pathIn(t: TestContext): string {
