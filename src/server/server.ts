@@ -16,6 +16,7 @@ import { registerApi } from './api/register-api.ts';
 import { apiRoutes } from './api/route-table.ts';
 import { CdxRoute } from './cdx/cdx-route.ts';
 import { type Dispatched, entryHandler, type RequestContext } from './entry-handler.ts';
+import { ClientAddress } from './http/client-address.ts';
 import { isDisconnect } from './http/client-disconnect.ts';
 import { CommandSocket } from './http/command-socket.ts';
 import { ConnectionLimit } from './http/connection-limit.ts';
@@ -24,12 +25,14 @@ import { HostCheck } from './http/host-check.ts';
 import { ListeningSocket, URL_CHARACTERS_MAX } from './http/listening-socket.ts';
 import { addressOf, Origins } from './http/origins.ts';
 import { HttpProblem, NOT_FOUND, problemFromError, sendProblem } from './http/problem.ts';
+import { RateLimit } from './http/rate-limit.ts';
 import { Readiness } from './readiness.ts';
 import { ReplayRoutes } from './replay/replay-routes.ts';
 import { WebRoutes } from './replay/web-routes.ts';
 import type { AccessLine, RunningServer, ServerOptions } from './server-options.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { Telemetry } from './telemetry/telemetry.ts';
+import type { Access } from './tokens/access.ts';
 import { UiFiles } from './ui-files.ts';
 import { UiRoutes } from './ui-routes.ts';
 
@@ -42,7 +45,7 @@ const HOST_NAMES_MAX = 16;
 type Sockets = { readonly ui: ListeningSocket; readonly replay: ListeningSocket; readonly command?: CommandSocket };
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { host, port, replayPort, timeouts, proxies, archive, newId, runCommand } = options;
+  const { host, port, replayPort, timeouts, archive, newId, runCommand } = options;
   const open: { stop(force: AbortSignal): Promise<void> }[] = [];
   const opened = <Socket extends (typeof open)[number]>(socket: Socket): Socket => {
     open.push(socket);
@@ -50,7 +53,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   try {
     const listen = async (at: number) =>
-      opened(await ListeningSocket.listen({ host, port: at }, { timeouts, limit: new ConnectionLimit(proxies) }));
+      opened(await ListeningSocket.listen({ host, port: at }, { timeouts, limit: newConnectionLimit(options) }));
     const ui = await listen(port);
     const replay = await listen(replayPort);
     if (!runCommand) return await assemble(options, { ui, replay });
@@ -63,6 +66,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
+function newConnectionLimit({ proxies, connections = {} }: ServerOptions): ConnectionLimit {
+  return new ConnectionLimit(proxies, connections.perAddressMax, connections.inAllMax);
+}
+
 async function assemble(options: ServerOptions, { ui, replay, command }: Sockets): Promise<RunningServer> {
   const { archive, token, clock, version, program = 'pinakes', stopwatch = clock, onAccess, onFailure } = options;
   const origins = new Origins(options, { ui: ui.port, replay: replay.port });
@@ -73,7 +80,10 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
   const homeFor = (request: IncomingMessage) => (uiFiles.hasScreens ? originsFor(request).uiOrigin : undefined);
   const services = await openApiServices(options, `${hostname()}:${ui.port}`);
   const { tokens } = services;
-  const guard = new Guard({ uiOrigin, token, tokens, clock, isPrivate: options.isPrivate ?? false });
+  const rateLimit = options.rate && new RateLimit(options.rate, stopwatch, new ClientAddress(options.proxies));
+  const onKnown =
+    rateLimit && ((request: IncomingMessage, { token }: Access) => rateLimit.know(request, token?.name ?? ''));
+  const guard = new Guard({ uiOrigin, token, tokens, clock, onKnown, isPrivate: options.isPrivate ?? false });
   const facts = {
     version,
     program,
@@ -99,7 +109,19 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
   });
   const routesFor = ({ request }: RequestContext) => routesUnder(origins.nameFor(request.headers.host, hosts));
   const handlerFor = (socket: AccessLine['socket'], dispatch: (context: RequestContext) => Dispatched) =>
-    entryHandler({ socket, dispatch, hosts, metrics, traces, homeFor, clock, stopwatch, onAccess, onFailure });
+    entryHandler({
+      socket,
+      dispatch,
+      rateLimit,
+      hosts,
+      metrics,
+      traces,
+      homeFor,
+      clock,
+      stopwatch,
+      onAccess,
+      onFailure,
+    });
   ui.handleWith(handlerFor('ui', (context) => routesFor(context).ui.dispatch(context)));
   replay.handleWith(handlerFor('replay', (context) => routesFor(context).replay.dispatch(context)));
   command?.handleWith(handlerFor('command', (context) => dispatchCommand(app, context)));

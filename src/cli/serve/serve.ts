@@ -34,6 +34,12 @@ export function registerServe(program: Command, context: CommandContext, setExit
       'a proxy in front of the server, which may open any number of connections; may be repeated',
       appendValue,
     )
+    .option(
+      '--rate-limit <rate>',
+      'how many requests one client may send, such as 50/s, 600/m or 10000/h (default: any)',
+    )
+    .option('--connections <number>', 'how many connections each of the two ports may have', '4096')
+    .option('--connections-per-address <number>', 'how many of them may come from one address', '512')
     .option('--leave-seconds <number>', 'how long requests and jobs under way may take after a signal to stop', '30')
     .option('--private', 'require a token for reading too')
     .option('--insecure', 'allow plain HTTP on an address that other machines reach; without it only this machine is')

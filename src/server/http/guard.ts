@@ -22,6 +22,8 @@ export type GuardOptions = {
   readonly token: string;
   readonly tokens: TokenStore;
   readonly clock: Clock;
+  /** Called with every request whose sender is known. */
+  readonly onKnown?: ((request: IncomingMessage, access: Access) => void) | undefined;
   /** Whether reading needs a token too. */
   readonly isPrivate?: boolean;
 };
@@ -62,6 +64,12 @@ export class Guard {
    * in front of the server, and count as no token.
    */
   async identify(request: IncomingMessage): Promise<Access> {
+    const access = await this.#senderOf(request);
+    if (!access.isAnonymous) this.#options.onKnown?.(request, access);
+    return access;
+  }
+
+  async #senderOf(request: IncomingMessage): Promise<Access> {
     const given = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
     if (given === undefined) return this.#anonymous;
     // Comparing digests, which have equal lengths, reveals nothing about the token, not even its length.
