@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Archive, createArchive } from '../../src/archive/index.ts';
+import { type Archive, createArchive, dropCatalog } from '../../src/archive/index.ts';
 import { PinakesError } from '../../src/base/index.ts';
 import type { MemoryBucket, ObjectInfo, ReadRange, TaggedObject } from '../../src/volume/index.ts';
 import { openOnVolume, urlOf } from './bucket-trial.ts';
@@ -18,52 +18,62 @@ import { allCaptures, audit, contentOf, NOON, page, payloadAt } from './trial-ar
 
 const DAY_MS = 25 * 3600 * 1000;
 
-/** A bucket whose client is stopped before one of its requests, and with it all later ones. */
-class StoppingVolume extends BucketVolume {
+/** When a process is stopped. */
+class Stop {
   /** Requests that were made, and how many are made before the stop. */
   made = 0;
   stopAt = Number.POSITIVE_INFINITY;
   readonly stopped = Promise.withResolvers<void>();
   readonly goOn = Promise.withResolvers<void>();
 
-  async #request(): Promise<void> {
+  async request(): Promise<void> {
     if (this.made++ < this.stopAt) return;
     this.stopped.resolve();
     await this.goOn.promise;
   }
+}
+
+/** A bucket whose client is stopped before one of its requests, and with it all later ones. */
+class StoppingVolume extends BucketVolume {
+  readonly #stop: Stop;
+
+  constructor(bucket: MemoryBucket, stop: Stop) {
+    super('main', bucket);
+    this.#stop = stop;
+  }
 
   override async *list(prefix?: string): AsyncGenerator<ObjectInfo[]> {
-    await this.#request();
+    await this.#stop.request();
     yield* super.list(prefix);
   }
 
   override async stat(names: readonly string[]): Promise<(ObjectInfo | undefined)[]> {
-    await this.#request();
+    await this.#stop.request();
     return super.stat(names);
   }
 
   override async put(name: string, bytes: readonly Uint8Array[]): Promise<void> {
-    await this.#request();
+    await this.#stop.request();
     await super.put(name, bytes);
   }
 
   override async remove(names: readonly string[]): Promise<void> {
-    await this.#request();
+    await this.#stop.request();
     await super.remove(names);
   }
 
   override async read(ranges: readonly ReadRange[]): Promise<Uint8Array[]> {
-    await this.#request();
+    await this.#stop.request();
     return super.read(ranges);
   }
 
   override async *stream(name: string, from?: number, to?: number): AsyncGenerator<Uint8Array> {
-    await this.#request();
+    await this.#stop.request();
     yield* super.stream(name, from, to);
   }
 
   override async readTagged(name: string): Promise<TaggedObject | undefined> {
-    await this.#request();
+    await this.#stop.request();
     return super.readTagged(name);
   }
 }
@@ -71,7 +81,11 @@ class StoppingVolume extends BucketVolume {
 /** What was promised of each capture, by its name. `open`: a call about it failed. */
 type States = Map<string, 'there' | 'gone' | 'open'>;
 
-type Former = { readonly archive: Archive; readonly volume: StoppingVolume; readonly states: States };
+type Former = {
+  archive: Archive;
+  readonly states: States;
+  readonly open: () => Promise<Archive>;
+};
 
 async function store({ archive, states }: Pick<Former, 'archive' | 'states'>, names: readonly string[]): Promise<void> {
   for (const name of names) {
@@ -102,6 +116,20 @@ export const STOPPED_IN: Readonly<Record<string, (former: Former) => Promise<unk
   compact: ({ archive }) => archive.compact(),
   recompress: ({ archive }) => archive.recompress({ worthwhileShare: 2 }),
   rebuild: ({ archive }) => archive.rebuild(),
+  takedown: async ({ archive, states }) => {
+    states.set('bb', 'open');
+    await archive.takeDown({ urls: [urlOf('bb')] }, { reason: 'asked for', by: 'Ana' });
+    states.set('bb', 'gone');
+  },
+  opening: async (former) => {
+    await former.archive.close();
+    former.archive = await former.open();
+  },
+  'opening without a catalog': async (former) => {
+    await former.archive.close();
+    await dropCatalog(former.archive.directory);
+    former.archive = await former.open();
+  },
 };
 
 export type StoppedOptions = {
@@ -121,23 +149,23 @@ export async function stopAfter({ newDirectory, kind, requests }: StoppedOptions
   const states: States = new Map();
   const directory = await newDirectory();
   await createArchive(directory, { policies: { segmentBytesMax: 9000 } });
-  const volume = new StoppingVolume('main', bucket);
-  const archive = await openOnVolume(directory, volume, { clock });
-  const former = { archive, volume, states };
+  const stop = new Stop();
+  const open = () => openOnVolume(directory, new StoppingVolume(bucket, stop), { clock });
+  const former: Former = { archive: await open(), states, open };
   await store(former, ['a', 'bb', 'ccc', 'dddd', 'eeeee', 'ccc-again', 'dddd-again', 'ffffff', 'ggggggg']);
   await remove(former, ['dddd']);
   await store(former, ['hhhhhhhh', 'iiiiiiiii']);
-  volume.made = 0;
-  volume.stopAt = requests;
+  stop.made = 0;
+  stop.stopAt = requests;
   const over = STOPPED_IN[kind]!(former).then(
     () => undefined,
     (error: unknown) => error,
   );
-  const isStopped = await Promise.race([volume.stopped.promise.then(() => true), over.then(() => false)]);
+  const isStopped = await Promise.race([stop.stopped.promise.then(() => true), over.then(() => false)]);
   if (!isStopped) {
     assert.equal(await over, undefined);
-    await archive.close();
-    return volume.made;
+    await former.archive.close();
+    return stop.made;
   }
   const elsewhere = await machineOf(directory, await newDirectory());
   const openHere = (seed: number) =>
@@ -145,10 +173,10 @@ export async function stopAfter({ newDirectory, kind, requests }: StoppedOptions
   let successor = await openHere(2);
   await store({ archive: successor, states }, ['kk', 'lll', 'a-again']);
   await remove({ archive: successor, states }, ['eeeee', 'ffffff']);
-  volume.goOn.resolve();
+  stop.goOn.resolve();
   const error = await over;
   if (error !== undefined && !(error instanceof PinakesError)) throw error;
-  await archive.close().catch(() => {});
+  await former.archive.close().catch(() => {});
   await store({ archive: successor, states }, ['mmmm', 'nnnnn']);
   await remove({ archive: successor, states }, ['ggggggg', 'kk']);
   await successor.close();
@@ -170,7 +198,7 @@ export async function stopAfter({ newDirectory, kind, requests }: StoppedOptions
   assert.deepEqual(await audit(next), []);
   await assertClean(next, bucket);
   await next.close();
-  return volume.made;
+  return stop.made;
 }
 
 /** Makes the directory that of another machine, which has nothing but the connector. */
