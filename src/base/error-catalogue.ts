@@ -297,6 +297,10 @@ export const ERROR_CATALOGUE = {
     'the server that has the archive open refused the command',
     'Read its message. Use the same version of Pinakes as the server, or stop the server and run the command again.',
   ),
+  SIGN_IN_UNSAFE: entry(
+    'with these options others could act as somebody who is signed in',
+    'Change what the message names. docs/users.md shows safe ways to connect a sign-in service or a proxy.',
+  ),
   SLIM_JOURNAL: entry(
     'the journal of the run cannot be read',
     "Nothing archived is lost. Move the run's directory away and run the command again; slimmed files stay slimmed.",

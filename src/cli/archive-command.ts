@@ -6,6 +6,7 @@ import { type Command, Option } from 'commander';
 import type { Archive, ArchiveOptions } from '../archive/index.ts';
 import { badArgument, type EpochMs, type Finding, parseAskedTime } from '../base/index.ts';
 import type { ContentsClient } from '../client/index.ts';
+import { audited } from './audited-command.ts';
 import type { ActionArguments, CommandContext, CommandLoader } from './command.ts';
 import type { HttpArchiveOptions } from './http-archive.ts';
 import { RunningCount } from './running-count.ts';
@@ -45,7 +46,11 @@ export function archiveAction(context: CommandContext, setExitCode: (code: numbe
         setExitCode(await atAddress(context, options, given, loadForHttp));
         return;
       }
-      const run = async (archive: Archive) => (await load())(context, archive, ...given);
+      const run = async (archive: Archive) => {
+        const command = await load();
+        const work = (audited: CommandContext) => command(audited, archive, ...(given as ActionArguments));
+        return audited(context, archive, { purpose, given }, work);
+      };
       setExitCode(await withArchive(context, given.at(-1), purpose, run));
     };
 }

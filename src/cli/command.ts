@@ -17,13 +17,15 @@ export type CommandContext = {
   readonly argv: readonly string[];
   /** The directory in which the command was typed. Relative paths start here. */
   readonly directory: string;
+  /** The user of the machine who typed the command. */
+  readonly user: string;
   /** The archive, when the command runs in the server that has it open. */
   readonly archive?: Archive;
   /** Passes the report of the command to its job in that server, where the web interface shows it. */
   readonly reportToJob?: (report: object) => void;
   /**
-   * Makes the command a job of that server, just before its first change. Only `delete` calls this, because it asks the
-   * user first, and other jobs should not wait for a person.
+   * Makes the command a job of that server, just before its first change. Only commands that ask the user first call
+   * this, because other jobs should not wait for a person.
    */
   readonly startJob?: () => Promise<void>;
 };

@@ -1,5 +1,6 @@
 /** The command line: `pinakes <command>`. Reads the arguments, runs one command, and exits with its code. */
 import { randomUUID } from 'node:crypto';
+import { userInfo } from 'node:os';
 import { Command, CommanderError } from 'commander';
 import { registerArchive } from './archive/archive.ts';
 import { type CommandContext, refuseForgottenValues } from './command.ts';
@@ -29,7 +30,17 @@ const context: CommandContext = {
   software: `pinakes/${VERSION}`,
   argv: process.argv.slice(2),
   directory: process.cwd(),
+  user: userName(),
 };
+
+/** The name of the user, also where the system has none for the number of the user, as in some containers. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
 
 function setExitCode(code: number): void {
   process.exitCode = code;

@@ -121,7 +121,7 @@ async function served(
     cancel: async (id) => void (await api(`/api/jobs/${id}/cancel`, 'POST')),
     run: (argv, { answers, input = nothing(), signal = new AbortController().signal } = {}) => {
       const terminal = new KeepingTerminal(answers, input);
-      const context: CommandContext = { ...parts, terminal, signal, argv, directory };
+      const context: CommandContext = { ...parts, terminal, signal, argv, directory, user: 'ada' };
       return { terminal, code: runInServer(context, directory) };
     },
   };

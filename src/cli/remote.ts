@@ -54,9 +54,9 @@ async function run(context: CommandContext, commandPath: string, token: string):
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': FRAMES_MIME },
   });
-  const { terminal, argv, directory, signal } = context;
+  const { terminal, argv, directory, signal, user } = context;
   const { isInteractive: isTerminal, columns } = terminal;
-  request.write(formatFrame('C', JSON.stringify({ argv, directory, isTerminal, columns })));
+  request.write(formatFrame('C', JSON.stringify({ argv, directory, isTerminal, columns, user })));
   let isInterrupted = false;
   using _ = whenAborted(signal, () => {
     isInterrupted = true;

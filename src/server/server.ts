@@ -11,12 +11,11 @@ import { hostname } from 'node:os';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { whenAborted } from '../base/index.ts';
 import { Replayer } from '../replay/index.ts';
-import { openApiServices } from './api/api-services.ts';
+import { type ApiServices, openApiServices } from './api/api-services.ts';
 import { registerApi } from './api/register-api.ts';
 import { apiRoutes } from './api/route-table.ts';
 import { CdxRoute } from './cdx/cdx-route.ts';
 import { type Dispatched, entryHandler, type RequestContext } from './entry-handler.ts';
-import { ClientAddress } from './http/client-address.ts';
 import { isDisconnect } from './http/client-disconnect.ts';
 import { CommandSocket } from './http/command-socket.ts';
 import { ConnectionLimit } from './http/connection-limit.ts';
@@ -25,14 +24,15 @@ import { HostCheck } from './http/host-check.ts';
 import { ListeningSocket, URL_CHARACTERS_MAX } from './http/listening-socket.ts';
 import { addressOf, Origins } from './http/origins.ts';
 import { HttpProblem, NOT_FOUND, problemFromError, sendProblem } from './http/problem.ts';
-import { RateLimit } from './http/rate-limit.ts';
+import { listenForProxy } from './http/proxy-socket.ts';
+import { checkSignIn } from './people/sign-in-options.ts';
+import { SignInRoutes } from './people/sign-in-routes.ts';
 import { Readiness } from './readiness.ts';
 import { ReplayRoutes } from './replay/replay-routes.ts';
 import { WebRoutes } from './replay/web-routes.ts';
 import type { AccessLine, RunningServer, ServerOptions } from './server-options.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { Telemetry } from './telemetry/telemetry.ts';
-import type { Access } from './tokens/access.ts';
 import { UiFiles } from './ui-files.ts';
 import { UiRoutes } from './ui-routes.ts';
 
@@ -45,17 +45,21 @@ const HOST_NAMES_MAX = 16;
 type Sockets = { readonly ui: ListeningSocket; readonly replay: ListeningSocket; readonly command?: CommandSocket };
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { host, port, replayPort, timeouts, archive, newId, runCommand } = options;
+  const { host, port, replayPort, timeouts, proxies, archive, newId, runCommand, signIn, socketPaths } = options;
+  if (signIn) checkSignIn(signIn, { ...options, isOnUnixSockets: socketPaths !== undefined });
   const open: { stop(force: AbortSignal): Promise<void> }[] = [];
   const opened = <Socket extends (typeof open)[number]>(socket: Socket): Socket => {
     open.push(socket);
     return socket;
   };
   try {
-    const listen = async (at: number) =>
-      opened(await ListeningSocket.listen({ host, port: at }, { timeouts, limit: newConnectionLimit(options) }));
-    const ui = await listen(port);
-    const replay = await listen(replayPort);
+    const listen = async (at: number, path?: string) => {
+      const settings = { timeouts, limit: new ConnectionLimit(proxies) };
+      if (path !== undefined) return opened(await listenForProxy(path, settings));
+      return opened(await ListeningSocket.listen({ host, port: at }, settings));
+    };
+    const ui = await listen(port, socketPaths?.ui);
+    const replay = await listen(replayPort, socketPaths?.replay);
     if (!runCommand) return await assemble(options, { ui, replay });
     const command = opened(await CommandSocket.open(archive.directory, newId));
     return await assemble(options, { ui, replay, command });
@@ -66,34 +70,36 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-function newConnectionLimit({ proxies, connections = {} }: ServerOptions): ConnectionLimit {
-  return new ConnectionLimit(proxies, connections.perAddressMax, connections.inAllMax);
-}
-
 async function assemble(options: ServerOptions, { ui, replay, command }: Sockets): Promise<RunningServer> {
   const { archive, token, clock, version, program = 'pinakes', stopwatch = clock, onAccess, onFailure } = options;
-  const origins = new Origins(options, { ui: ui.port, replay: replay.port });
+  const hasOwnReplayHost = options.signIn?.kind === 'oidc';
+  const origins = new Origins({ ...options, hasOwnReplayHost }, { ui: ui.port, replay: replay.port });
   const { uiOrigin, replayOrigin } = origins.own;
   const hosts = new HostCheck({ host: options.host, origins: [uiOrigin, replayOrigin] });
   const originsFor = (request: IncomingMessage) => origins.for(request.headers.host, hosts);
   const uiFiles = await UiFiles.load(options.uiDirectory);
   const homeFor = (request: IncomingMessage) => (uiFiles.hasScreens ? originsFor(request).uiOrigin : undefined);
-  const services = await openApiServices(options, `${hostname()}:${ui.port}`);
-  const { tokens } = services;
-  const rateLimit = options.rate && new RateLimit(options.rate, stopwatch, new ClientAddress(options.proxies));
-  const onKnown =
-    rateLimit && ((request: IncomingMessage, { token }: Access) => rateLimit.know(request, token?.name ?? ''));
-  const guard = new Guard({ uiOrigin, token, tokens, clock, onKnown, isPrivate: options.isPrivate ?? false });
+  const server = `${hostname()}:${ui.path ?? ui.port}`;
+  const services = await openApiServices(options, server, origins.own);
+  const { tokens, people } = services;
+  const isPrivate = options.isPrivate ?? false;
+  const guardOptions = { uiOrigin, token, tokens, clock, isPrivate, hasSignIn: options.signIn !== undefined };
+  const guard = new Guard({ ...guardOptions, identifyPerson: (request) => people.identify(request) });
+  const replayGuard = new Guard({ ...guardOptions, identifyPerson: (request) => people.identifyReader(request) });
+  const signIn = signInRoutes(services, guard, uiOrigin, onFailure);
   const facts = {
     version,
     program,
+    isPrivate,
+    signIn: options.signIn,
     replayOriginFor: (request: IncomingMessage) => originsFor(request).replayOrigin,
   };
   const routes = apiRoutes(services, facts, (request) => command?.has(request) === true);
   const app = newApp(homeFor, onFailure);
   const { telemetry = new Telemetry(stopwatch) } = options;
   const { traces } = telemetry;
-  await registerApi(app, routes, guard, { ending: services, traces });
+  const gate = { guard, auditor: services.auditor, onFailure };
+  await registerApi(app, routes, gate, { ending: services, traces });
   await app.ready();
   const readiness = new Readiness(archive, stopwatch);
   const metrics = new Metrics(telemetry.registry, archive, () => services.jobs.queue.counts(), version);
@@ -103,25 +109,13 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
     const replayer = new Replayer(archive, named);
     const web = new WebRoutes({ archive, replayer, uiFiles, origins: named });
     return {
-      ui: new UiRoutes({ archive, app, cdx, web, metrics, readiness, uiFiles, guard, origins: named }),
-      replay: new ReplayRoutes(replayer, named, guard),
+      ui: new UiRoutes({ archive, app, cdx, web, metrics, readiness, uiFiles, guard, signIn, origins: named }),
+      replay: new ReplayRoutes(replayer, named, replayGuard, people),
     };
   });
   const routesFor = ({ request }: RequestContext) => routesUnder(origins.nameFor(request.headers.host, hosts));
   const handlerFor = (socket: AccessLine['socket'], dispatch: (context: RequestContext) => Dispatched) =>
-    entryHandler({
-      socket,
-      dispatch,
-      rateLimit,
-      hosts,
-      metrics,
-      traces,
-      homeFor,
-      clock,
-      stopwatch,
-      onAccess,
-      onFailure,
-    });
+    entryHandler({ socket, dispatch, hosts, metrics, traces, homeFor, clock, stopwatch, onAccess, onFailure });
   ui.handleWith(handlerFor('ui', (context) => routesFor(context).ui.dispatch(context)));
   replay.handleWith(handlerFor('replay', (context) => routesFor(context).replay.dispatch(context)));
   command?.handleWith(handlerFor('command', (context) => dispatchCommand(app, context)));
@@ -145,11 +139,28 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
   return {
     uiUrl: uiOrigin,
     replayUrl: replayOrigin,
-    uiAddress: addressOf(options.host, ui.port),
-    replayAddress: addressOf(options.host, replay.port),
+    uiAddress: ui.path ?? addressOf(options.host, ui.port),
+    replayAddress: replay.path ?? addressOf(options.host, replay.port),
     commandPath: command?.path,
     close: ({ force } = {}) => (stopped ??= stop(force)),
   };
+}
+
+function signInRoutes(
+  { provider, people, sessions, auditor, archive }: ApiServices,
+  guard: Guard,
+  uiOrigin: string,
+  onFailure: ServerOptions['onFailure'],
+): SignInRoutes {
+  const { clock } = archive;
+  return new SignInRoutes({
+    ...{ provider, people, sessions, guard, uiOrigin, clock, onFailure },
+    onEvent: ({ action, outcome, name, id, role, reason }, request) => {
+      const kind = name === '' ? 'anonymous' : 'person';
+      const who = { kind, name, ...(id !== undefined && { id }), ...(role !== undefined && { role }) } as const;
+      return auditor.add(who, { action, outcome, what: { reason } }, request);
+    },
+  });
 }
 
 function dispatchCommand(app: FastifyInstance, { request, response, path }: RequestContext): Dispatched {

@@ -12,6 +12,7 @@ import type { Dispatched, RequestContext } from './entry-handler.ts';
 import type { Guard } from './http/guard.ts';
 import { accepts, HttpProblem, isForWindow, NOT_FOUND, requireReading, SCREENS_MISSING } from './http/problem.ts';
 import { endReply } from './http/reply-end.ts';
+import type { SignInRoutes } from './people/sign-in-routes.ts';
 import type { Readiness } from './readiness.ts';
 import { sendSegment } from './replay/segment-files.ts';
 import type { WebRoutes } from './replay/web-routes.ts';
@@ -27,6 +28,7 @@ export type UiRoutesOptions = {
   readonly readiness: Readiness;
   readonly uiFiles: UiFiles;
   readonly guard: Guard;
+  readonly signIn: SignInRoutes;
   readonly origins: ReplayOrigins;
 };
 
@@ -41,15 +43,20 @@ export class UiRoutes {
 
   dispatch(context: RequestContext): Dispatched {
     const { request, response, path, search } = context;
-    const { archive, app, cdx, web, guard } = this.#options;
+    const { archive, app, cdx, web, guard, signIn } = this.#options;
     // The API and the CDX server check tokens themselves. Everyone may see the web interface, and how the server is.
     if (path === '/api' || path.startsWith('/api/')) return { route: 'api', done: app.routing(request, response) };
     if (path.startsWith('/cdx') || path === '/web-cdx')
       return { route: 'cdx', done: cdx.answer(request, response, path, search) };
     if (path === '/readyz') return { route: 'readyz', done: this.#sendReadiness(request, response, search) };
     if (path === '/healthz') return { route: 'healthz', done: this.#sendHealth(request, response) };
-    if (path.startsWith('/web/'))
-      return guard.reading(request, 'web', () => this.#redirected(context) ?? web.answer(context));
+    if (path.startsWith('/auth/')) return { route: 'auth', done: signIn.answer(request, response, path) };
+    if (path.startsWith('/web/')) {
+      const show = () => this.#redirected(context) ?? web.answer(context);
+      return this.#asksToSignIn(request)
+        ? { route: 'web', done: this.#redirected(context) ?? this.#showOrAsk(context, show) }
+        : guard.reading(request, 'web', show);
+    }
     if (path === '/metrics') return guard.reading(request, 'metrics', () => this.#sendMetrics(request, response));
     if (path.startsWith('/warc/'))
       return guard.reading(request, 'segments', () => {
@@ -57,6 +64,29 @@ export class UiRoutes {
         return sendSegment(archive, request, response, path.slice('/warc/'.length));
       });
     return { route: 'ui', done: this.#redirected(context) ?? this.#sendPage(context) };
+  }
+
+  /** Whether the web interface, and not an error, tells the sender of a request to sign in. */
+  #asksToSignIn(request: IncomingMessage): boolean {
+    const { guard, uiFiles } = this.#options;
+    return !guard.isOpen && isForWindow(request) && uiFiles.hasScreens;
+  }
+
+  /**
+   * Shows a window of a private server to who may read, and the web interface without any contents to others. Also a
+   * reader who comes from another site gets that: the browser then keeps the cookie back, and the web interface asks
+   * again.
+   */
+  async #showOrAsk({ request, response }: RequestContext, show: () => Promise<void> | void): Promise<void> {
+    const { guard, uiFiles, origins } = this.#options;
+    const access = await guard.identify(request);
+    if (access.isAnonymous) {
+      requireReading(request);
+      uiFiles.sendScreen(request, response, origins.replayOrigin);
+      return;
+    }
+    await guard.require(request, 'read');
+    await show();
   }
 
   /**
@@ -109,7 +139,8 @@ export class UiRoutes {
 }
 
 /** The paths of the screens in `ui/app/route.ts`, besides those under /web/. */
-const SCREEN = /^\/(?:(?:(?:collections|jobs)(?:\/[^/]+)?|compare|delete|help|links|nodes|search|takedowns)\/?)?$/;
+const SCREEN =
+  /^\/(?:(?:(?:collections|jobs)(?:\/[^/]+)?|audit|compare|delete|help|links|nodes|search|takedowns)\/?)?$/;
 
 function isScreen(path: string): boolean {
   return SCREEN.test(path);

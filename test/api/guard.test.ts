@@ -54,7 +54,7 @@ test('a Host field with the name of another site is refused', async (t) => {
 /** The status of the reply to a command, sent to a port or to a socket. */
 async function commandStatus(to: { port: string; host: string } | { socketPath: string }): Promise<number> {
   const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': FRAMES_MIME };
-  const command = { argv: ['stats'], directory: '/', isTerminal: false, columns: 80 };
+  const command = { argv: ['stats'], directory: '/', isTerminal: false, columns: 80, user: 'ada' };
   return new Promise((resolve, reject) => {
     request({ ...to, method: 'POST', path: '/api/commands', headers }, (response) => {
       response.resume();

@@ -252,6 +252,13 @@ test('the replies of every route match the OpenAPI document, in success and in f
   const searched = await check.call('POST /api/takedowns/check', 202, { json: {} });
   assert.equal((await one.overJob((searched as unknown as JobReply).id)).state, 'done');
   await check.call('GET /api/takedowns/log', 200);
+  await check.call('GET /api/session', 200);
+  await check.call('GET /api/session', 403, foreign);
+  await check.call('POST /api/session/replay', 200, { json: {} });
+  await check.call('POST /api/session/replay', 400, { json: { right: 'admin' } });
+  await check.call('GET /api/audit', 200, { search: '?limit=2&outcome=begun' });
+  await check.call('GET /api/audit', 400, { search: '?since=yesterday' });
+  await check.call('GET /api/audit', 400, { search: '?after=nowhere' });
   await check.call('GET /api/takedowns/{id}', 200, at({ id: '1' }));
   await check.call('GET /api/takedowns/{id}', 404, at({ id: '99' }));
   const receipt = await fetch(`${one.server.uiAddress}/api/takedowns/1/receipt`, {
@@ -330,7 +337,9 @@ async function runCommand(one: Served, argv: string[]): Promise<number> {
       },
     );
     sending.on('error', reject);
-    sending.write(formatFrame('C', JSON.stringify({ argv, directory: '/', isTerminal: false, columns: 80 })));
+    sending.write(
+      formatFrame('C', JSON.stringify({ argv, directory: '/', isTerminal: false, columns: 80, user: 'ada' })),
+    );
   });
 }
 
@@ -342,6 +351,7 @@ test('the document is OpenAPI 3.1, has the input of each job kind, and marks the
     'DELETE /api/contents/{key}',
     'DELETE /api/exports/{jobId}',
     'DELETE /api/uploads/{jobId}',
+    'GET /api/audit',
     'GET /api/contents/{digest}/upload',
     'GET /api/nodes',
     'GET /api/takedowns',

@@ -42,8 +42,9 @@ test('every route declares a right, and refuses each token that lacks it', async
     const token = await newToken(one.directory, right, [right]);
     for (const route of routes) {
       const { right: needed } = route;
-      assert.ok([...RIGHTS, 'open', 'some'].includes(needed as 'read'), `${route.path} declares ${needed}`);
-      const isEnough = needed === 'open' || needed === 'some' || needed === right || right === 'admin';
+      assert.ok([...RIGHTS, 'open', 'self', 'some'].includes(needed as 'read'), `${route.path} declares ${needed}`);
+      const isEnough =
+        needed === 'open' || needed === 'self' || needed === 'some' || needed === right || right === 'admin';
       assert.equal(await isRefused(one, route, token), !isEnough, `${route.method} ${route.path} with ${right}`);
     }
   }
@@ -54,7 +55,7 @@ test('a token for some collections is refused wherever others could be seen', as
   await storeDays(one.archive, 'http://a.test/', [1]);
   const token = await newToken(one.directory, 'limited', RIGHTS, { collections: ['own'] });
   for (const route of await routesOf(one)) {
-    if (route.right === 'open' || route.path.startsWith('/api/contents')) continue;
+    if (route.right === 'open' || route.right === 'self' || route.path.startsWith('/api/contents')) continue;
     assert.equal((await one.call(route.path, { method: route.method, token })).status, 403, route.path);
   }
   for (const path of [
@@ -93,7 +94,8 @@ test('a private server shows the archive to nobody without a token', async (t) =
     assert.equal((await fetch(one.server.replayAddress + path)).status, 401, path);
   for (const path of ['/healthz', '/api/info']) assert.equal((await one.call(path, { token: '' })).status, 200, path);
   for (const { right, ...route } of await routesOf(one))
-    if (right !== 'open') assert.equal((await one.call(route.path, { ...route, token: '' })).status, 401, route.path);
+    if (right !== 'open' && right !== 'self')
+      assert.equal((await one.call(route.path, { ...route, token: '' })).status, 401, route.path);
 });
 
 test('tokens are made and revoked while the server runs, and only their hashes are on the disk', async (t) => {

@@ -30,6 +30,7 @@ const TYPED: Readonly<Record<string, readonly string[]>> = {
   'token add': ['token', 'add', 'bob', '--rights', 'read'],
   'token ls': ['token', 'ls'],
   'token revoke': ['token', 'revoke', 'bob'],
+  audit: ['audit', '--limit', '1'],
   'export FILE.warc.gz': ['export', 'out.warc.gz'],
   'export FILE.parquet': ['export', 'out.parquet'],
   'export FILE.cdxj': ['export', 'out.cdxj'],

@@ -760,3 +760,86 @@ export type ContentReceived = {
   /** Bytes that have arrived, as they were sent. Without it all have. */
   readonly received?: number;
 };
+
+/** Who asks: a person who is signed in, a named token, the token of the server, or nobody known. */
+export type SessionKind = 'person' | 'token' | 'server' | 'anonymous';
+
+export type Role = 'reader' | 'curator' | 'administrator';
+
+export type Right = 'read' | 'add' | 'crawl' | 'delete' | 'admin';
+
+export type Session = {
+  /** Who asks: a person who is signed in, a named token, the token of the server, or nobody known. */
+  readonly kind: SessionKind;
+  /** Of the person or the token. */
+  readonly name?: string;
+  readonly role?: Role;
+  /** What the sender may do. */
+  readonly rights: readonly Right[];
+  /** Whether reading needs a sign-in or a token too. */
+  readonly isPrivate: boolean;
+  /** How people sign in; absent when they do not. */
+  readonly signIn?: {
+    readonly kind: 'oidc' | 'proxy';
+    /** The host of the sign-in service. */
+    readonly provider?: string;
+    /** Where a proxy signs people out. */
+    readonly signOutUrl?: string;
+  };
+};
+
+export type ReplayTicket = {
+  /**
+   * Of the replay origin. With `&to=/web/...` it lets this browser show archived pages. Valid once, for a minute.
+   * Absent where everybody may read.
+   */
+  readonly path?: string;
+};
+
+export type AuditAction =
+  | 'add'
+  | 'cancel'
+  | 'command'
+  | 'compact'
+  | 'crawl'
+  | 'delete'
+  | 'export'
+  | 'job'
+  | 'rebuild'
+  | 'serve'
+  | 'sign-in'
+  | 'sign-out'
+  | 'takedown'
+  | 'token'
+  | 'verify'
+  | 'volume';
+
+export type ActorKind = 'person' | 'token' | 'server' | 'system' | 'anonymous';
+
+/** `begun`: a job was accepted. Its end is an entry of its own. */
+export type AuditOutcome = 'begun' | 'done' | 'refused' | 'failed' | 'cancelled';
+
+export type AuditEntry = {
+  readonly id: string;
+  /** W3C date in UTC: 2024-03-01T10:00:00Z */
+  readonly time: string;
+  readonly action: AuditAction;
+  readonly who: {
+    readonly kind: ActorKind;
+    /** The person, the token, or the user of the machine. */
+    readonly name: string;
+    /** How the sign-in service identifies the person. */
+    readonly id?: string;
+    readonly role?: string;
+  };
+  /** Of the client. */
+  readonly address?: string;
+  /** The route of the API, or the command. */
+  readonly route?: string;
+  /** Collection, selection, ids, counts. Never a secret. */
+  readonly what?: unknown;
+  /** `begun`: a job was accepted. Its end is an entry of its own. */
+  readonly outcome: AuditOutcome;
+  /** Of the error. */
+  readonly code?: string;
+};

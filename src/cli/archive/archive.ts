@@ -154,6 +154,14 @@ export function registerArchive(program: Command, context: CommandContext, setEx
     .option('--force', 'with --out: replace an existing file')
     .action(runInArchive('takedowns', async () => (await import('./takedowns.ts')).archiveTakedowns));
 
+  archiveCommand(program, 'audit', 'show who did what to the archive, the newest last')
+    .option('--since <time>', 'from this time on: 2024, 20240301, 2024-03-01T12:00:00Z')
+    .option('--until <time>', 'up to this time')
+    .option('--who <name>', 'only of people, tokens or users with this in their name')
+    .option('--action <action>', 'only one kind, such as delete, export or sign-in')
+    .option('--limit <number>', 'show this many (default: 50, or all with --since)')
+    .action(runInArchive('audit', async () => (await import('./audit.ts')).archiveAudit));
+
   archiveCommand(program, 'compact', 'remove the bytes of deleted captures from the segments')
     .addOption(new Option('--recompress <coding>', 'also compress segments again, with a dictionary').choices(['zstd']))
     .option('--dry-run', 'only show what would be done')

@@ -26,7 +26,8 @@ export function commandRunner(
     const terminal = new RemoteTerminal(command, server.terminal.program);
     terminal.hasJsonFailures = asksForJson(argv);
     const job = { reportToJob: command.report, startJob: command.begins };
-    const context: CommandContext = { terminal, signal, clock, newId, software, argv, directory, archive, ...job };
+    const { user } = command;
+    const context = { terminal, signal, clock, newId, software, argv, directory, user, archive, ...job };
     let code = EXIT_FINE;
     const program = newProgram(terminal);
     const setExitCode = (exitCode: number) => {

@@ -11,8 +11,6 @@ import {
   isAddressOrNetwork,
   isEverywhere,
   isLoopback,
-  parseRate,
-  type Rate,
   type RunningServer,
   type ServerOptions,
   startServer,
@@ -26,12 +24,14 @@ import { VERSION } from '../version.ts';
 import { type AccessLog, logFormatOf, openAccessLog } from './access-log.ts';
 import { failureText } from './failure-text.ts';
 import { commandRunner } from './remote-runner.ts';
+import { type SignInFlags, signInOf } from './sign-in-flags.ts';
 import { listenForStop } from './stop-signals.ts';
 
 const TOKEN_NAME = 'server-token';
 const LEAVE_SECONDS_MAX = 86_400;
 
-export type ServeOptions = {
+export type ServeOptions = SignInFlags & {
+  readonly socketDirectory?: string;
   readonly archive: string;
   readonly port: string;
   readonly replayPort: string;
@@ -44,9 +44,6 @@ export type ServeOptions = {
   readonly addRoot?: readonly string[];
   readonly uploadMax?: string;
   readonly leaveSeconds?: string;
-  readonly rateLimit?: string;
-  readonly connections?: string;
-  readonly connectionsPerAddress?: string;
   readonly proxy?: readonly string[];
   readonly private?: boolean;
   readonly insecure?: boolean;
@@ -134,11 +131,24 @@ async function settingsOf(context: CommandContext, options: ServeOptions) {
     addRoots: options.addRoot && (await Promise.all(options.addRoot.map((root) => rootOf(context, root)))),
     uploadBytesMax: options.uploadMax === undefined ? undefined : bytesOf(options.uploadMax, '--upload-max'),
     proxies: options.proxy?.map(proxyOf),
-    rate: rateOf(options.rateLimit),
-    connections: connectionsOf(options),
     leaveMs: options.leaveSeconds === undefined ? undefined : 1000 * secondsOf(options.leaveSeconds),
     isIndexing: options.index !== false,
+    signIn: await signInOf(options),
+    socketPaths: socketPathsOf(context, options),
   };
+}
+
+/** Archived pages and the web page have origins of their own, which a Unix socket does not tell. */
+function socketPathsOf(context: CommandContext, options: ServeOptions): ServerOptions['socketPaths'] {
+  const { socketDirectory, uiOrigin, replayOrigin } = options;
+  if (socketDirectory === undefined) return undefined;
+  if (uiOrigin === undefined || replayOrigin === undefined)
+    throw badArgument(
+      '--socket-directory',
+      'browsers reach the server through a proxy; give --ui-origin and --replay-origin',
+    );
+  const directory = resolve(resolveTypedPath(context, socketDirectory));
+  return { ui: join(directory, 'web.sock'), replay: join(directory, 'replay.sock') };
 }
 
 /** The server speaks plain HTTP, so tokens and pages can be read on the way to another machine. */
@@ -187,25 +197,6 @@ function secondsOf(text: string): number {
   const isInRange = /^\d{1,5}$/.test(text) && Number(text) <= LEAVE_SECONDS_MAX;
   if (!isInRange) throw badArgument(text, `--leave-seconds needs a number of seconds up to ${LEAVE_SECONDS_MAX}`);
   return Number(text);
-}
-
-function rateOf(text: string | undefined): Rate | undefined {
-  const rate = text === undefined ? undefined : parseRate(text);
-  if (text !== undefined && !rate) throw badArgument(text, '--rate-limit needs a rate like 50/s, 600/m or 10000/h');
-  return rate;
-}
-
-function connectionsOf({ connections, connectionsPerAddress }: ServeOptions): ServerOptions['connections'] {
-  const count = (text: string, option: string) => {
-    if (!/^[1-9]\d{0,6}$/.test(text)) throw badArgument(text, `${option} needs a number of connections`);
-    return Number(text);
-  };
-  return {
-    ...(connections !== undefined && { inAllMax: count(connections, '--connections') }),
-    ...(connectionsPerAddress !== undefined && {
-      perAddressMax: count(connectionsPerAddress, '--connections-per-address'),
-    }),
-  };
 }
 
 function proxyOf(text: string): string {

@@ -2,10 +2,11 @@
 import type { Command } from 'commander';
 import { archiveCommand } from '../archive-command.ts';
 import { appendValue, type CommandContext, choiceOption, commandAction } from '../command.ts';
+import { withSignInFlags } from './sign-in-flags.ts';
 
 export function registerServe(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
   const run = commandAction(context, setExitCode);
-  archiveCommand(program, 'serve', 'serve the archive over HTTP: web page, replay, CDX, Memento and API')
+  const serve = archiveCommand(program, 'serve', 'serve the archive over HTTP: web page, replay, CDX, Memento and API')
     .option('--port <number>', 'the port of the web page and the API', '8080')
     .option('--replay-port <number>', 'the port of archived pages, which have an origin of their own', '8081')
     .option('--host <address>', 'the address of this machine to listen on; 0.0.0.0 for all', '127.0.0.1')
@@ -34,18 +35,13 @@ export function registerServe(program: Command, context: CommandContext, setExit
       'a proxy in front of the server, which may open any number of connections; may be repeated',
       appendValue,
     )
-    .option(
-      '--rate-limit <rate>',
-      'how many requests one client may send, such as 50/s, 600/m or 10000/h (default: any)',
-    )
-    .option('--connections <number>', 'how many connections each of the two ports may have', '4096')
-    .option('--connections-per-address <number>', 'how many of them may come from one address', '512')
     .option('--leave-seconds <number>', 'how long requests and jobs under way may take after a signal to stop', '30')
-    .option('--private', 'require a token for reading too')
+    .option('--socket-directory <directory>', 'listen on web.sock and replay.sock there instead of ports, for a proxy')
+    .option('--private', 'require a token or a sign-in for reading too')
     .option('--insecure', 'allow plain HTTP on an address that other machines reach; without it only this machine is')
     .option('--init', 'create an empty archive when there is none')
-    .option('--no-index', 'do not update the search index; `pinakes index` does it')
-    .action(run(async () => (await import('./run.ts')).serve));
+    .option('--no-index', 'do not update the search index; `pinakes index` does it');
+  withSignInFlags(serve).action(run(async () => (await import('./run.ts')).serve));
   registerTokens(program, run);
 }
 

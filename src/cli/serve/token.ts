@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readConnector } from '../../archive/index.ts';
 import { badArgument, formatW3cDate, PinakesError } from '../../base/index.ts';
 import { hashOfToken, type NamedToken, RIGHTS, type Right, TokenFile } from '../../server/index.ts';
+import { enterCommand } from '../audited-command.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT_FINE } from '../outcome.ts';
 import { formatBytes } from '../terminal.ts';
@@ -22,11 +23,9 @@ const DAY_MS = 86_400_000;
 const LIFE_UNITS: Readonly<Record<string, number>> = { h: DAY_MS / 24, d: DAY_MS, w: 7 * DAY_MS, y: 365 * DAY_MS };
 const SIZE_UNITS: Readonly<Record<string, number>> = { '': 1, K: 1e3, M: 1e6, G: 1e9, T: 1e12 };
 
-export async function tokenAdd(
-  { terminal, clock }: CommandContext,
-  name: string,
-  options: TokenAddOptions,
-): Promise<number> {
+export async function tokenAdd(context: CommandContext, name: string, options: TokenAddOptions): Promise<number> {
+  const { terminal, clock } = context;
+  const enter = (what: object) => enterToken(context, options, 'token add', what);
   if (!NAME.test(name)) throw badArgument(name, 'a name has up to 100 letters, digits, dots, dashes and underscores');
   const file = await tokensOf(options);
   const secret = `pin_${randomBytes(SECRET_BYTES).toString('base64url')}`;
@@ -41,6 +40,7 @@ export async function tokenAdd(
     ...(options.quota !== undefined && { quotaBytes: sizeOf(options.quota) }),
   };
   await file.add(token);
+  await enter({ name, rights: token.rights, collections: token.collections });
   if (options.json) {
     await terminal.json({ ...itemOf(token, 0), token: secret });
     return EXIT_FINE;
@@ -74,18 +74,27 @@ export async function tokenLs({ terminal, clock }: CommandContext, options: Opti
 }
 
 export async function tokenRevoke(
-  { terminal }: CommandContext,
+  context: CommandContext,
   name: string,
   options: Options & { readonly dryRun?: boolean },
 ): Promise<number> {
+  const { terminal } = context;
   const file = await tokensOf(options);
   if (options.dryRun) {
     if (!(await file.list()).some((token) => token.name === name))
       throw new PinakesError('TOKEN_UNKNOWN', { where: name });
-  } else await file.revoke(name);
+  } else {
+    await file.revoke(name);
+    await enterToken(context, options, 'token revoke', { name });
+  }
   if (options.json) await terminal.json({ name, revoked: !options.dryRun });
   else await terminal.line(options.dryRun ? `${name} would be revoked` : `${name} is revoked`);
   return EXIT_FINE;
+}
+
+function enterToken(context: CommandContext, { archive }: Options, purpose: string, what: object): Promise<void> {
+  const place = { directory: archive, database: undefined };
+  return enterCommand(context, place, { action: 'token', purpose, what, outcome: 'done' });
 }
 
 async function tokensOf({ archive }: Options): Promise<TokenFile> {

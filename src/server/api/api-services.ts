@@ -3,8 +3,12 @@ import { join } from 'node:path';
 import type { Archive, ArchiveStats } from '../../archive/index.ts';
 import { whenAborted } from '../../base/index.ts';
 import { FileJobQueue, type JobQueue, JobRunner, PostgresJobQueue } from '../../jobs/index.ts';
+import type { ReplayOrigins } from '../../replay/index.ts';
+import { Auditor } from '../audit/auditor.ts';
+import { openAudit } from '../audit/open-audit.ts';
 import { StagedContents } from '../contents/staged-contents.ts';
 import { DeleteTickets } from '../delete-ticket.ts';
+import { ClientAddress } from '../http/client-address.ts';
 import { INDEXING_OFF, Indexing, type IndexingStatus } from '../indexing.ts';
 import { addKind } from '../jobs/add-kind.ts';
 import { CommandService } from '../jobs/command-service.ts';
@@ -25,6 +29,10 @@ import {
 } from '../jobs/maintenance-kinds.ts';
 import { mirrorSyncKind, watchMirrors } from '../jobs/mirror-kind.ts';
 import { watchSchedules } from '../jobs/schedule-clock.ts';
+import { OidcProvider } from '../people/oidc-provider.ts';
+import { openSessions } from '../people/open-sessions.ts';
+import { People } from '../people/people.ts';
+import type { SessionStore } from '../people/session-store.ts';
 import type { ServerOptions } from '../server-options.ts';
 import { openTokens } from '../tokens/open-tokens.ts';
 import type { TokenStore } from '../tokens/token-store.ts';
@@ -53,7 +61,13 @@ export type ApiServicesOptions = Pick<
   | 'stopwatch'
   | 'isIndexing'
   | 'onIndexFailure'
+  | 'signIn'
+  | 'isPrivate'
+  | 'proxies'
 >;
+
+/** The origins of a server that nobody reaches. */
+const NO_ORIGINS: ReplayOrigins = { uiOrigin: 'http://localhost', replayOrigin: 'http://127.0.0.1' };
 
 export type ApiServices = {
   readonly archive: Archive;
@@ -64,6 +78,10 @@ export type ApiServices = {
   /** Contents that clients have sent and no capture refers to yet. */
   readonly staged: StagedContents;
   readonly tokens: TokenStore;
+  readonly sessions: SessionStore;
+  readonly people: People;
+  readonly provider: OidcProvider | undefined;
+  readonly auditor: Auditor;
   /** Milliseconds that never go back. */
   readonly stopwatch: () => number;
   readonly tickets: DeleteTickets;
@@ -85,13 +103,22 @@ export type ApiServices = {
 };
 
 /** `server` is the name of this server in a cluster. */
-export async function openApiServices(options: ApiServicesOptions, server: string): Promise<ApiServices> {
+export async function openApiServices(
+  options: ApiServicesOptions,
+  server: string,
+  origins: ReplayOrigins = NO_ORIGINS,
+): Promise<ApiServices> {
   const { archive, clock, newId, token, version, runCommand, stopwatch = clock } = options;
   const stopping = new AbortController();
   const breakingOff = new AbortController();
   const queue = await openQueue(options, server, stopwatch);
   const files = await JobFiles.open({ archive, queue, newId, uploadBytesMax: options.uploadBytesMax });
+  const { signIn } = options;
   const tokens = await openTokens(archive.directory, archive.database);
+  const sessions = await openSessions(archive.directory, archive.database);
+  const people = new People({ signIn, sessions, tokens, token, ...origins, clock });
+  const addresses = new ClientAddress(options.proxies);
+  const auditor = new Auditor(await openAudit(archive.directory, archive.database), { clock, newId, addresses });
   const staged = await StagedContents.open({
     directory: join(archive.directory, STAGED_DIRECTORY),
     clock,
@@ -148,6 +175,10 @@ export async function openApiServices(options: ApiServicesOptions, server: strin
     files,
     staged,
     tokens,
+    sessions,
+    people,
+    provider: signIn?.kind === 'oidc' ? new OidcProvider(signIn) : undefined,
+    auditor,
     stopwatch,
     tickets,
     commands: runCommand && new CommandService(runCommand, jobs, kinds, stopping.signal),
@@ -162,7 +193,7 @@ export async function openApiServices(options: ApiServicesOptions, server: strin
     stop: async (end) => {
       await leave(end);
       breakingOff.abort();
-      await Promise.all([search.close(), tokens.close()]);
+      await Promise.all([search.close(), tokens.close(), sessions.close()]);
     },
   };
 }

@@ -8,6 +8,7 @@ import { Count, closed, countOf, named, W3cDate } from '../schema.ts';
 import type { ApiServices } from './api-services.ts';
 import type { CollectionFigures } from './collection-figures.ts';
 import { type ApiRoute, route } from './route.ts';
+import type { PeopleFacts } from './session-routes.ts';
 
 const TAG = 'archive';
 
@@ -114,8 +115,8 @@ const Fresh = closed({
   fresh: Type.Optional(Type.Boolean({ description: 'Wait for new figures if the archive has changed.' })),
 });
 
-/** The facts about the server that /api/info reports. */
-export type ServerFacts = {
+/** The facts about the server that /api/info and /api/session report. */
+export type ServerFacts = PeopleFacts & {
   readonly version: string;
   /** How the command line is typed on the machine of the server. */
   readonly program: string;

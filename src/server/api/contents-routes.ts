@@ -121,6 +121,7 @@ export function contentsRoutes(services: Services): ApiRoute[] {
       method: 'POST',
       path: '/api/contents/missing',
       right: 'some',
+      audit: 'none',
       isLimited: true,
       tag: TAG,
       summary: 'Which contents the client has to send',
@@ -147,6 +148,7 @@ export function contentsRoutes(services: Services): ApiRoute[] {
       method: 'POST',
       path: '/api/contents/captures',
       right: 'add',
+      audit: 'add',
       isLimited: true,
       tag: TAG,
       summary: 'Store captures that refer to contents by their digests',
@@ -156,14 +158,16 @@ export function contentsRoutes(services: Services): ApiRoute[] {
       rawBody: { mime: 'application/json', description: 'Captures.' },
       reply: { status: 200, schema: Outcome, description: 'What was stored is durable.' },
       problems: [413, 415, 429, 507],
-      handle: async ({ request, reply, access }) =>
+      handle: async ({ request, reply, access, note }) =>
         captureSlots.run(() =>
           evenly(access, stopwatch, async () => {
             const batch = await jsonBody<typeof Captures>(request, checkCaptures);
             const { id, collection = 'default', captures } = batch;
+            note({ collection, captures: captures.length });
             requireCollection(access, collection);
             const items = captures.map((capture, index) => itemOf(capture, batch.time, id, index));
             const { keys, ...outcome } = await storeCaptures(services, access, { collection, items });
+            note({ stored: outcome.stored, known: outcome.known });
             return compressed(request, reply, { ...outcome, ...(batch.keys && { keys }) });
           }),
         ),
@@ -172,6 +176,7 @@ export function contentsRoutes(services: Services): ApiRoute[] {
       method: 'POST',
       path: '/api/contents/records',
       right: 'add',
+      audit: 'add',
       isLimited: true,
       tag: TAG,
       summary: 'Add records of a file, those of held contents without their payloads',
@@ -185,12 +190,20 @@ export function contentsRoutes(services: Services): ApiRoute[] {
       },
       reply: { status: 200, schema: RecordsOutcome, description: 'What was added is durable.' },
       problems: [413, 415, 422, 429, 507],
-      handle: async ({ query: { collection = 'default', extension = '.warc.gz' }, request, reply, access, signal }) =>
+      handle: async ({
+        query: { collection = 'default', extension = '.warc.gz' },
+        request,
+        reply,
+        access,
+        note,
+        signal,
+      }) =>
         recordSlots.run(() =>
           evenly(access, stopwatch, async () => {
             requireCollection(access, collection);
             const frames = decodedBody(request.raw, codingOf(request), RECORDS_BYTES_MAX);
             const outcome = await addRecords(services, access, { collection, extension, frames, signal });
+            note({ collection, ...('missing' in outcome ? {} : { records: outcome.report.records }) });
             return compressed(request, reply, recordsReply(outcome, access));
           }),
         ),
@@ -241,6 +254,7 @@ export function contentsRoutes(services: Services): ApiRoute[] {
       method: 'PUT',
       path: '/api/contents/:digest',
       right: 'add',
+      audit: 'none',
       isLimited: true,
       tag: TAG,
       summary: 'Send a content that is missing',
@@ -267,6 +281,7 @@ export function contentsRoutes(services: Services): ApiRoute[] {
       method: 'DELETE',
       path: '/api/contents/:key',
       right: 'delete',
+      audit: 'delete',
       isLimited: true,
       tag: TAG,
       summary: 'Give back one reference of a content',
@@ -280,12 +295,13 @@ export function contentsRoutes(services: Services): ApiRoute[] {
         description: 'What was deleted.',
       },
       problems: [404, 409],
-      handle: async ({ params, query, access }) =>
+      handle: async ({ params, query, access, note }) =>
         evenly(access, stopwatch, async () => {
           const key = formatContentKey('', keyOf(params.key)).slice(1);
           const collections = await collectionsOf(archive, access);
           const request = query.request === undefined ? {} : { request: `${ownerOf(access)}:${query.request}` };
           const { captures, contents } = await archive.release(key, { ...request, collections });
+          note({ captures, collections: access.collections });
           // The number of contents would tell whether another collection has the content.
           return { captures, ...(!access.collections && { contents }) };
         }),

@@ -107,6 +107,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, files, stoppi
     route({
       method: 'POST',
       right: 'some',
+      audit: 'job',
       path: '/api/jobs',
       tag: TAG,
       summary: 'Start a job',
@@ -165,6 +166,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, files, stoppi
     route({
       method: 'POST',
       right: 'admin',
+      audit: 'cancel',
       path: '/api/jobs/:id/cancel',
       tag: TAG,
       summary: 'Ask a job to stop',
@@ -182,6 +184,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, files, stoppi
     route({
       method: 'POST',
       right: 'delete',
+      audit: 'none',
       path: '/api/deletes/preview',
       tag: TAG,
       summary: 'What a deletion would remove',
@@ -202,6 +205,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, files, stoppi
     route({
       method: 'POST',
       right: 'delete',
+      audit: 'delete',
       path: '/api/deletes',
       tag: TAG,
       summary: 'Delete what a preview showed',

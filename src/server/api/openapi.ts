@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document, generated from the table of routes that the server registers. */
 import type { TObject, TSchema } from 'typebox';
 import { ErrorReply } from '../schema.ts';
-import { type ApiRoute, needsToken, type ReplyShape } from './route.ts';
+import { type ApiRoute, auditedAs, needsToken, type ReplyShape } from './route.ts';
 
 type Json = Record<string, unknown>;
 
@@ -47,7 +47,7 @@ export function openApiDocument(routes: readonly ApiRoute[], version: string): J
       title: 'Pinakes',
       version,
       description:
-        'The contents of an archive, its jobs, and its files. Reading needs no token, unless the server was started with --private. Writing, and reading the details of jobs, need the token that the server prints when it starts, or a token of `pinakes token add` with the right that `x-right` names.',
+        'The contents of an archive, its jobs, and its files. Reading needs no token, unless the server was started with --private. Writing, and reading the details of jobs, need the token that the server prints when it starts, or a token of `pinakes token add` with the right that `x-right` names, or a person with a role that has the right. `x-audit` names the call in the audit log.',
       license: { name: 'AGPL-3.0-or-later', identifier: 'AGPL-3.0-or-later' },
     },
     paths,
@@ -75,6 +75,7 @@ function operationOf(route: ApiRoute, schemas: NamedSchemas): Json {
     tags: [route.tag],
     summary: route.summary,
     'x-right': route.right,
+    'x-audit': auditedAs(route) ?? 'none',
     ...(route.description !== undefined && { description: route.description }),
     ...(needsToken(route) && { security: [{ [TOKEN_SCHEME]: [] }] }),
     ...(!needsToken(route) && route.right === 'read' && { security: [{}, { [TOKEN_SCHEME]: [] }] }),

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import type { Archive } from '../../archive/index.ts';
 import { type ApiServices, openApiServices } from './api-services.ts';
 import { archiveRoutes, type ServerFacts } from './archive-routes.ts';
+import { auditRoutes } from './audit-routes.ts';
 import { captureRoutes } from './capture-routes.ts';
 import { contentsRoutes } from './contents-routes.ts';
 import { jobRoutes } from './job-routes.ts';
@@ -11,6 +12,7 @@ import { openApiDocument } from './openapi.ts';
 import { type ApiRoute, route } from './route.ts';
 import { searchRoutes } from './search-routes.ts';
 import { segmentRoutes } from './segment-routes.ts';
+import { sessionRoutes } from './session-routes.ts';
 import { streamRoutes } from './stream-routes.ts';
 import { takedownRoutes } from './takedown-routes.ts';
 import { type CommandSource, transferRoutes } from './transfer-routes.ts';
@@ -28,6 +30,8 @@ export function apiRoutes(services: ApiServices, facts: ServerFacts, isCommand: 
     ...streamRoutes(archive, search, stopping),
     ...transferRoutes(services, isCommand),
     ...contentsRoutes(services),
+    ...sessionRoutes(services, facts),
+    ...auditRoutes(services),
     route({
       method: 'GET',
       right: 'open',
@@ -46,7 +50,7 @@ export async function apiDocument(archive: Archive, version: string): Promise<ob
   const { clock, newId } = archive;
   const services = await openApiServices({ archive, version, clock, newId, token: '', jobKinds: [] }, '');
   try {
-    const facts = { version, program: 'pinakes', replayOriginFor: () => '' };
+    const facts = { version, program: 'pinakes', isPrivate: false, signIn: undefined, replayOriginFor: () => '' };
     return openApiDocument(
       apiRoutes(services, facts, () => false),
       version,

@@ -4,6 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject, TSchema } from 'typebox';
+import type { AuditAction } from '../audit/audit-entry.ts';
 import type { Access } from '../tokens/access.ts';
 import type { Right } from '../tokens/right.ts';
 
@@ -27,10 +28,15 @@ type RouteFacts = {
   /** Statuses of the errors that a call may return, in addition to the statuses of every route. */
   readonly problems?: readonly number[];
   /**
-   * The right that the route needs. `open`: none, even on a private server. `some`: a token is needed, and the handler
-   * decides by what is asked for.
+   * The right that the route needs. `open`: none, even on a private server. `self`: none, and the handler is told who
+   * asks. `some`: a token or a sign-in is needed, and the handler decides by what is asked for.
    */
-  readonly right: Right | 'open' | 'some';
+  readonly right: Right | 'open' | 'self' | 'some';
+  /**
+   * How a call is named in the audit log; `none` for calls that change nothing, or whose changes another call
+   * completes. The log has every other call that is not GET and needs a right beyond `read`.
+   */
+  readonly audit?: AuditAction | 'none';
   /**
    * Whether the handler limits itself to the collections of a token that is for some only. Other routes refuse such a
    * token, since they would show more.
@@ -47,7 +53,14 @@ type RouteFacts = {
 
 /** Whether a route is refused without a token, even where everybody may read. */
 export function needsToken({ right }: Pick<ApiRoute, 'right'>): boolean {
-  return right !== 'read' && right !== 'open';
+  return right !== 'read' && right !== 'open' && right !== 'self';
+}
+
+/** Whether and how the audit log has the calls of a route. */
+export function auditedAs({ audit, right, method }: RouteFacts): AuditAction | undefined {
+  if (audit !== undefined) return audit === 'none' ? undefined : audit;
+  const isHarmless = method === 'GET' || method === 'HEAD' || right === 'read' || right === 'open' || right === 'self';
+  return isHarmless ? undefined : 'job';
 }
 
 export type ApiRoute = RouteFacts & {
@@ -62,11 +75,16 @@ export type Call<P, Q, B> = {
   readonly query: Q;
   readonly body: B;
   readonly access: Access;
+  /** Adds to what the audit log says of this call. */
+  readonly note: (what: Noted) => void;
   /** Aborted when the client disconnects before the reply is complete, and when the server stops. */
   readonly signal: AbortSignal;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 };
+
+/** Facts for the audit log. `action` is that of the call, when the route stands for several. */
+export type Noted = Readonly<Record<string, unknown>> & { readonly action?: AuditAction };
 
 type NoObject = TObject<Record<never, never>>;
 

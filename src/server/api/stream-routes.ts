@@ -61,6 +61,7 @@ export function streamRoutes(archive: Archive, search: SearchService, stopping: 
     route({
       method: 'GET',
       right: 'read',
+      audit: 'export',
       path: '/api/stream',
       tag: 'stream',
       summary: 'Records of the archive, each exactly once',

@@ -98,6 +98,7 @@ export function takedownRoutes({ archive, jobs, files }: Services): ApiRoute[] {
     route({
       method: 'POST',
       right: 'admin',
+      audit: 'none',
       path: '/api/takedowns/preview',
       tag: TAG,
       summary: 'What a takedown would bar and delete',
@@ -108,6 +109,7 @@ export function takedownRoutes({ archive, jobs, files }: Services): ApiRoute[] {
     route({
       method: 'POST',
       right: 'admin',
+      audit: 'takedown',
       path: '/api/takedowns',
       tag: TAG,
       summary: 'Bar contents and URLs for good, and delete their captures',
@@ -161,6 +163,7 @@ export function takedownRoutes({ archive, jobs, files }: Services): ApiRoute[] {
     }),
     route({
       method: 'POST',
+      audit: 'takedown',
       path: '/api/takedowns/check',
       tag: TAG,
       summary: 'Search every file for bytes of what takedowns bar',

@@ -27,6 +27,7 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
     route({
       method: 'POST',
       right: 'add',
+      audit: 'add',
       path: '/api/uploads',
       tag: 'transfers',
       summary: 'Upload a WARC, ARC or WACZ file and add it',
@@ -53,6 +54,7 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
     route({
       method: 'DELETE',
       right: 'add',
+      audit: 'cancel',
       path: '/api/uploads/:jobId',
       tag: 'transfers',
       summary: 'Remove an uploaded file whose job was interrupted',
@@ -76,6 +78,7 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
     route({
       method: 'GET',
       right: 'read',
+      audit: 'export',
       path: '/api/exports/:jobId/:file',
       tag: 'transfers',
       summary: 'The file of an export',
@@ -97,6 +100,7 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
     route({
       method: 'DELETE',
       right: 'admin',
+      audit: 'export',
       path: '/api/exports/:jobId',
       tag: 'transfers',
       summary: 'Remove the file of an export',
@@ -114,6 +118,7 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
     route({
       method: 'POST',
       right: 'admin',
+      audit: 'none',
       path: '/api/commands',
       tag: 'transfers',
       summary: 'Run a command of the command line in the server',

@@ -1,7 +1,8 @@
 /**
  * Decides who may call the server. The guard refuses requests from pages of other sites, above all from archived pages.
- * Browsers report the origin of a request. Writing needs a token: the server's own, or a named one with the right for
- * it. Reading needs one only when the server is private. The reply to a wrong token is delayed, to make guessing slow.
+ * Browsers report the origin of a request. Writing needs a token with the right for it, the server's own or a named
+ * one, or a person with a role that has the right. Reading needs one only when the server is private. The reply to a
+ * wrong token is delayed, to make guessing slow.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -22,10 +23,12 @@ export type GuardOptions = {
   readonly token: string;
   readonly tokens: TokenStore;
   readonly clock: Clock;
-  /** Called with every request whose sender is known. */
-  readonly onKnown?: ((request: IncomingMessage, access: Access) => void) | undefined;
-  /** Whether reading needs a token too. */
+  /** Whether reading needs a token or a sign-in too. */
   readonly isPrivate?: boolean;
+  /** Who is signed in, by a cookie or by the word of a proxy; undefined for nobody. */
+  readonly identifyPerson?: (request: IncomingMessage) => Promise<Access | undefined>;
+  /** Whether people can sign in. */
+  readonly hasSignIn?: boolean;
 };
 
 export class Guard {
@@ -64,14 +67,8 @@ export class Guard {
    * in front of the server, and count as no token.
    */
   async identify(request: IncomingMessage): Promise<Access> {
-    const access = await this.#senderOf(request);
-    if (!access.isAnonymous) this.#options.onKnown?.(request, access);
-    return access;
-  }
-
-  async #senderOf(request: IncomingMessage): Promise<Access> {
     const given = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-    if (given === undefined) return this.#anonymous;
+    if (given === undefined) return (await this.#options.identifyPerson?.(request)) ?? this.#anonymous;
     // Comparing digests, which have equal lengths, reveals nothing about the token, not even its length.
     if (timingSafeEqual(sha256Of(given), this.#tokenDigest)) return Access.operator;
     const token = await this.#options.tokens.find(hashOfToken(given));
@@ -90,9 +87,15 @@ export class Guard {
    */
   async require(request: IncomingMessage, right: Right, isLimited = false): Promise<Access> {
     const access = await this.identify(request);
+    if (access.isAnonymous && !access.may(right) && this.#options.hasSignIn) throw signInNeeded();
     requireRight(access, right);
     if (!isLimited && access.collections) throw limitedToken();
     return access;
+  }
+
+  /** Whether everybody may read. */
+  get isOpen(): boolean {
+    return this.#anonymous.may('read');
   }
 
   /** Serves a request for pages, lists or files if its sender may read them. Most need no check, and do not wait. */
@@ -101,7 +104,7 @@ export class Guard {
     route: Route,
     serve: () => Promise<void> | void,
   ): { readonly route: Route; readonly done: Promise<void> | void } {
-    const isUnchecked = request.headers.authorization === undefined && this.#anonymous.may('read');
+    const isUnchecked = request.headers.authorization === undefined && this.isOpen;
     return { route, done: isUnchecked ? serve() : this.require(request, 'read').then(serve) };
   }
 }
@@ -117,11 +120,23 @@ export function requireRight(access: Access, right: Right): void {
   if (access.may(right)) return;
   if (access.isAnonymous)
     throw new HttpProblem({ ...REFUSED, code: 'TOKEN_MISSING', message: 'the request needs the token of the server' });
+  const { person } = access;
   throw new HttpProblem({
     status: 403,
     code: 'RIGHT_MISSING',
-    message: `the token does not have the right ${right}`,
-    advice: `Ask the operator for a token with the right ${right}.`,
+    message: person ? `a ${person.role} may not do this` : `the token does not have the right ${right}`,
+    advice: person
+      ? `It needs the right ${right}. Ask the operator of the archive for another role.`
+      : `Ask the operator for a token with the right ${right}.`,
+  });
+}
+
+function signInNeeded(): HttpProblem {
+  return new HttpProblem({
+    ...REFUSED,
+    code: 'SIGN_IN_NEEDED',
+    message: 'this needs a sign-in',
+    advice: 'Sign in on the web page of the archive. Programs send `Authorization: Bearer TOKEN`.',
   });
 }
 

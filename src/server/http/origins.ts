@@ -11,7 +11,16 @@ import type { ReplayOrigins } from '../../replay/index.ts';
 import type { ServerOptions } from '../server-options.ts';
 import type { HostCheck } from './host-check.ts';
 
-type Given = Pick<ServerOptions, 'host' | 'uiOrigin' | 'replayOrigin'>;
+type Given = Pick<ServerOptions, 'host' | 'uiOrigin' | 'replayOrigin'> & {
+  /**
+   * Whether archived pages on this machine have a host name of their own, since people have cookies: those of a host
+   * are sent to all of its ports.
+   */
+  readonly hasOwnReplayHost?: boolean;
+};
+/** Another host than `localhost` for browsers, at which the same sockets listen. */
+const LOOPBACK = '127.0.0.1';
+
 type Ports = { readonly ui: number; readonly replay: number };
 
 export class Origins {
@@ -41,10 +50,11 @@ export class Origins {
   }
 
   under(name: string): ReplayOrigins {
-    const { uiOrigin, replayOrigin } = this.#given;
+    const { uiOrigin, replayOrigin, hasOwnReplayHost } = this.#given;
+    const replayName = hasOwnReplayHost && name === 'localhost' ? LOOPBACK : name;
     return {
       uiOrigin: new URL(uiOrigin ?? addressOf(name, this.#ports.ui)).origin,
-      replayOrigin: new URL(replayOrigin ?? addressOf(name, this.#ports.replay)).origin,
+      replayOrigin: new URL(replayOrigin ?? addressOf(replayName, this.#ports.replay)).origin,
     };
   }
 }

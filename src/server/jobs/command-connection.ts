@@ -10,7 +10,7 @@ import type { RemoteCommand } from './remote-command.ts';
 const HEARTBEAT_MS = 15_000;
 const LAST_SAID_CHARACTERS_MAX = 2000;
 
-export type CommandStart = Pick<RemoteCommand, 'argv' | 'directory' | 'isTerminal' | 'columns'>;
+export type CommandStart = Pick<RemoteCommand, 'argv' | 'directory' | 'isTerminal' | 'columns' | 'user'>;
 
 /** Also gets the output that a command writes to its terminal. */
 export type CommandObserver = Pick<RemoteCommand, 'signal' | 'status' | 'report' | 'begins'> & {

@@ -23,6 +23,7 @@ const START = Compile(
     directory: Type.String({ minLength: 1, maxLength: 4096 }),
     isTerminal: Type.Boolean(),
     columns: Type.Integer({ minimum: 1, maximum: 10_000 }),
+    user: Type.String({ maxLength: 200 }),
   }),
 );
 

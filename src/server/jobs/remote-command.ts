@@ -4,6 +4,8 @@ export type RemoteCommand = {
   readonly directory: string;
   readonly isTerminal: boolean;
   readonly columns: number;
+  /** The user of the machine who typed it. The socket lets only the user of the server in. */
+  readonly user: string;
   readonly signal: AbortSignal;
   stdout(bytes: Uint8Array): Promise<void>;
   stderr(bytes: Uint8Array): Promise<void>;

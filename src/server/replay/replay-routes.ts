@@ -30,6 +30,8 @@ import {
 } from '../http/problem.ts';
 import { endReply } from '../http/reply-end.ts';
 import { readBody } from '../http/request-body.ts';
+import type { People } from '../people/people.ts';
+import { enterReplay, REPLAY_ENTRY } from '../people/replay-entry.ts';
 import { sendMissing } from './missing-capture.ts';
 import { fieldOf, sendReplay } from './replay-reply.ts';
 
@@ -52,18 +54,23 @@ export class ReplayRoutes {
   readonly #replayer: Replayer;
   readonly #origins: ReplayOrigins;
   readonly #guard: Guard;
+  readonly #people: People;
   readonly #pageStart: string;
   readonly #assets = replayAssets();
 
-  constructor(replayer: Replayer, origins: ReplayOrigins, guard: Guard) {
+  constructor(replayer: Replayer, origins: ReplayOrigins, guard: Guard, people: People) {
     this.#replayer = replayer;
+    this.#people = people;
     this.#guard = guard;
     this.#origins = origins;
     this.#pageStart = `${origins.replayOrigin}/web/`;
   }
 
   dispatch(context: RequestContext): Dispatched {
-    return this.#guard.reading(context.request, 'replay', () => this.#route(context));
+    const { request, response, path } = context;
+    if (path === REPLAY_ENTRY)
+      return { route: 'replay', done: enterReplay(this.#people, this.#origins.replayOrigin, request, response) };
+    return this.#guard.reading(request, 'replay', () => this.#route(context));
   }
 
   async #route(context: RequestContext): Promise<void> {

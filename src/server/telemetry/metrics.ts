@@ -10,6 +10,7 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** Requests are counted by these parts of the server. */
 export type RouteName =
   | 'api'
+  | 'auth'
   | 'cdx'
   | 'healthz'
   | 'metrics'
