@@ -36,7 +36,12 @@ export async function bite(
   for (const scenario of scenarios) {
     const cost = best ? Math.min(costMax, best.cost - COST_STEP) : costMax;
     if (cost < 0) break;
-    const exploration = await explore(scenario, { costMax: cost, limitMs, without: withoutRules(rules) });
+    const exploration = await explore(scenario, {
+      costMax: cost,
+      limitMs,
+      without: withoutRules(rules),
+      runsAll: true,
+    });
     schedules += exploration.schedules;
     if (exploration.found) best = { scenario: scenario.name, exploration, cost: exploration.found.cost };
   }

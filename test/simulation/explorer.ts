@@ -6,6 +6,7 @@
  * last choice that can be changed, and the rest follows. Real code must do the same thing at the same choices, which is
  * checked. `exploreSeed` chooses at random, and a seed gives the same schedule again.
  */
+import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { assert, seededRandom } from '../../src/base/index.ts';
 import type { Trace } from './machine.ts';
@@ -27,6 +28,7 @@ export type Exploration = {
   /** Different schedules. Those of a lower cost are run again for each higher limit, and not counted again. */
   readonly schedules: number;
   readonly steps: number;
+  /** Processor time, which other work of the machine does not change much. */
   readonly ms: number;
   readonly found: Found | undefined;
   /** Up to which cost every schedule was tried; undefined: not even cost 0 was finished. */
@@ -35,26 +37,33 @@ export type Exploration = {
 
 export type ExploreOptions = {
   readonly costMax: number;
+  /** Of processor time. */
   readonly limitMs?: number;
   readonly without?: Without;
+  /** Whether every schedule is run, also those that arrive at a state which an earlier one went on from. */
+  readonly runsAll?: boolean;
+  /** Gets a fingerprint of each world that was judged and found sound. */
+  readonly sound?: Set<string>;
 };
 
 const LIMIT_MS = 60_000;
+const STATES_MAX = 1_000_000;
+/** A schedule with nothing left to spend asks at every so many choices whether its state is known. */
+const ASKED_APART = 4;
 
 type Choice = { index: number; readonly costs: readonly number[]; label: string };
 
 export async function explore(scenario: Scenario, options: ExploreOptions): Promise<Exploration> {
-  const { costMax, limitMs = LIMIT_MS, without } = options;
-  const started = performance.now();
+  const { costMax, limitMs = LIMIT_MS, without, runsAll = false, sound = new Set<string>() } = options;
+  const started = processorMs();
   const prepared = await prepare(scenario, without);
-  const sound = new Set<string>();
   let schedules = 0;
   let steps = 0;
   let costDone: number | undefined;
   const result = (found?: Found): Exploration => ({
     schedules,
     steps,
-    ms: performance.now() - started,
+    ms: processorMs() - started,
     found,
     costDone,
   });
@@ -63,16 +72,26 @@ export async function explore(scenario: Scenario, options: ExploreOptions): Prom
     limit = next;
     next = Number.POSITIVE_INFINITY;
     const path: Choice[] = [];
+    const known = new KnownStates();
     const isNew = () => costOf(path) > judgedTo;
     const skipped = (cost: number) => {
       next = Math.min(next, cost);
     };
     do {
-      const run = await runGuarded({ scenario, prepared, choose: followed(path), isJudged: isNew, sound });
-      if (isNew()) schedules++;
+      const { choose, isNext } = followed(path);
+      const isKnown = (state: () => string) => isNext() && known.has(state, costOf(path), limit);
+      const run = await runGuarded({
+        scenario,
+        prepared,
+        choose,
+        isJudged: isNew,
+        sound,
+        ...(!runsAll && { isKnown }),
+      });
+      if (isNew() && !run.isStopped) schedules++;
       steps += run.steps;
       if (run.breaches.length > 0) return result(foundAt(path, run.breaches));
-      if (performance.now() - started > limitMs) return result();
+      if (processorMs() - started > limitMs) return result();
     } while (advance(path, limit, skipped));
     costDone = limit;
   }
@@ -80,10 +99,38 @@ export async function explore(scenario: Scenario, options: ExploreOptions): Prom
   return result();
 }
 
+/**
+ * The states that schedules went on from, with what they had left to spend. From the same state, with no more to spend,
+ * nothing else can follow.
+ */
+class KnownStates {
+  readonly #left = new Map<string, number>();
+  #asked = 0;
+
+  /** Whether another schedule was in this state with at least as much left. If not, this one is. */
+  has(state: () => string, cost: number, limit: number): boolean {
+    if (cost === 0) return false;
+    const left = limit - cost;
+    // Most schedules have nothing left. Asking costs as much as some steps.
+    if (left === 0 && this.#asked++ % ASKED_APART !== 0) return false;
+    const key = hash('sha1', state(), 'base64');
+    const known = this.#left.get(key);
+    if (known !== undefined && known >= left) return true;
+    if (this.#left.size < STATES_MAX) this.#left.set(key, left);
+    return false;
+  }
+}
+
+function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 /** Chooses as the path says, then the first alternative. New choices are added to the path. */
-function followed(path: Choice[]): Choose {
+function followed(path: Choice[]): { choose: Choose; isNext: () => boolean } {
   let depth = 0;
-  return (alternatives) => {
+  const isNext = () => depth >= path.length;
+  const choose: Choose = (alternatives) => {
     const known = path[depth++];
     if (known) {
       assert(known.costs.length === alternatives.length, 'the same choices lead to the same alternatives');
@@ -93,6 +140,7 @@ function followed(path: Choice[]): Choose {
     path.push({ index: 0, costs: alternatives.map(({ cost }) => cost), label: alternatives[0]!.label });
     return 0;
   };
+  return { choose, isNext };
 }
 
 /** Moves to the next path whose cost is at most the limit. The costs of others are given to `onSkip`. */

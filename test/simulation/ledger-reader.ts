@@ -23,6 +23,7 @@ export function ledgerReader(id: string, times: number, volume: VolumeKind = 'bu
 async function readAgain(machine: Machine, id: string, times: number, volume: VolumeKind): Promise<void> {
   for (let time = 0; time < times; time++) {
     await machine.process.pass(() => `wants ${id}`);
+    machine.process.saw(machine.book.rows());
     if (!machine.book.acknowledged.has(id)) continue;
     let isRead = false;
     for (let tried = 0; tried < TRIES && !isRead; tried++) {
@@ -30,6 +31,7 @@ async function readAgain(machine: Machine, id: string, times: number, volume: Vo
       // Readers wait while what is in the volumes is adopted.
       if (!isRead && (await machine.catalog.isAdopting())) return;
     }
+    machine.process.saw(machine.book.rows());
     if (!isRead && !machine.book.mayBeGone(id))
       machine.book.complaints.push(`I14 the reader ${machine.name} cannot read ${id}`);
   }
@@ -49,6 +51,7 @@ async function read(machine: Machine, id: string, volume: VolumeKind): Promise<b
   const reader = new SegmentReader(catalog, storesOf(machine, volume));
   const question = { urlKey: keyOf(id) as UrlKey, time: Date.parse(CAPTURE_DATE) };
   const [[capture] = []] = await catalog.findCaptures([question]);
+  machine.process.saw(book.rows());
   if (!capture) return book.mayBeGone(id);
   const [block] = await catalog.getBlocks([capture.block!]);
   const own = await reader.read(capture.place);

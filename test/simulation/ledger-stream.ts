@@ -41,7 +41,11 @@ export function ledgerStream(volume: VolumeKind = 'bucket'): Work {
 
 async function deliver(machine: Machine, volume: VolumeKind): Promise<void> {
   const { catalog, book, name, world } = machine;
-  const livesLost = () => world.setbacks + Number(world.isLost);
+  const livesLost = () => {
+    const lost = world.setbacks + Number(world.isLost);
+    machine.process.saw(lost);
+    return lost;
+  };
   const before = livesLost();
   const { bounds, wanted } = await viewed(catalog, async (view) => {
     const taken = boundsOfRows(await view.segments(), await droppedSegments(view));

@@ -6,6 +6,7 @@ import type { Clock, IdSource } from '../../src/base/index.ts';
 import type { Catalog } from '../../src/catalog/index.ts';
 import type { PartVolume, Volume } from '../../src/volume/index.ts';
 import type { Book } from './book.ts';
+import { heard } from './heard.ts';
 import { type Process, Scheduler } from './scheduler.ts';
 import { SimulatedCatalog } from './simulated-catalog.ts';
 import { SimulatedDisk } from './simulated-disk.ts';
@@ -30,15 +31,21 @@ export type Machine = {
 export type Work = (machine: Machine) => Promise<void>;
 
 export function machineFor(process: Process, world: World): Machine {
+  const viewState = () => world.catalogState();
+  const isHeard = process.isHeard;
+  const heardBy = <Handle extends object>(handle: Handle) => (isHeard ? heard(handle, process, viewState) : handle);
   return {
     name: process.name,
     world,
     process,
-    catalog: new SimulatedCatalog(world, process),
-    bucket: new SimulatedVolume(world, process),
-    disk: new SimulatedDisk(world, process),
+    catalog: heardBy<Catalog>(new SimulatedCatalog(world, process)),
+    bucket: heardBy<PartVolume>(new SimulatedVolume(world, process)),
+    disk: heardBy<Volume>(new SimulatedDisk(world, process)),
     book: world.book,
-    clock: () => world.now,
+    clock: () => {
+      process.saw(world.now);
+      return world.now;
+    },
     sleep: (ms) => process.sleep(ms),
     ids: world.ids(process.name),
   };

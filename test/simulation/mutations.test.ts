@@ -22,6 +22,8 @@ const CHEAP: readonly (readonly [names: string, scenario: string, costMax: numbe
   ['marks-of-places', 'J ', 1],
   ['swap-moves', 'J ', 1],
   ['belief', 'J2', 1],
+  ['same-name', 'P2', 1],
+  ['same-name,names,open-first', 'P2', 1],
   ['place-of-now', 'R ', 0],
 ];
 

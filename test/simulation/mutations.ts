@@ -242,6 +242,22 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     says: 'a lease does not belong to a life of the catalog',
     edits: [{ file: CATALOG, from: 'return incarnation === this.contents.incarnation && held', to: 'return held' }],
   },
+  'leases-stay': {
+    rule: 'R2',
+    says: 'a new life does not end the leases of the last one',
+    edits: [
+      {
+        file: CATALOG,
+        from: 'for (const held of this.contents.leases.values()) held.expires = Number.NEGATIVE_INFINITY;',
+        to: '',
+      },
+      {
+        file: 'test/simulation/world.ts',
+        from: 'for (const name of this.catalog.livingLeases()) this.catalog.expireLease(name);',
+        to: '',
+      },
+    ],
+  },
   'no-list': {
     rule: 'R2',
     says: 'what is not in the newest list counts too',

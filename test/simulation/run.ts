@@ -5,11 +5,11 @@
  *     npm run simulate -- ledger --storms [--seeds 1000 | --seconds 3600] [--seed 1] [--trace]
  *     npm run simulate -- ledger --bite [--rule NAME,NAME] [--scenario NAME]
  *
- * `--scenario` runs those whose name begins so. `--seconds` limits each scenario, `--seeds` is how many schedules are
- * chosen at random, from `--seed` on. `--storms` runs scenarios that seeds make up (storm.ts). `--trace` prints the
- * schedule that was found. `--bite` takes away the rules of without.ts, one by one, or those of `--rule` together, and
- * prints how soon the loss is found. `--without NAME,NAME` takes rules away from any other run. Names of mutations.ts
- * need `--import ./test/simulation/mutate.ts`, as `npm run simulate` has it.
+ * `--scenario` runs those whose name begins so. `--seconds` limits the processor time of each scenario. `--seeds` is
+ * how many schedules are chosen at random, from `--seed` on. `--storms` runs scenarios that seeds make up (storm.ts).
+ * `--trace` prints the schedule that was found. `--bite` takes away the rules of without.ts, one by one, or those of
+ * `--rule` together, and prints how soon the loss is found. `--without NAME,NAME` takes rules away from any other run.
+ * Names of mutations.ts need `--import ./test/simulation/mutate.ts`, as `npm run simulate` has it.
  */
 import { parseArgs } from 'node:util';
 import { bite, describeBite, saysOf, withoutRules } from './bite.ts';

@@ -47,7 +47,12 @@ export async function prepare(scenario: Scenario, without: Without = {}): Promis
   return new World({ without }, world);
 }
 
-export type ScheduleResult = { readonly breaches: readonly string[]; readonly steps: number };
+export type ScheduleResult = {
+  readonly breaches: readonly string[];
+  readonly steps: number;
+  /** Whether the run stopped in a state that is known. */
+  readonly isStopped: boolean;
+};
 
 export type Schedule = {
   readonly scenario: Scenario;
@@ -60,6 +65,8 @@ export type Schedule = {
   readonly onAllowed?: ((what: string) => void) | undefined;
   /** Fingerprints of worlds that were judged and found sound. Many schedules end in the same one. */
   readonly sound?: Set<string>;
+  /** Asked before a choice: whether what can follow from this state was tried already. */
+  readonly isKnown?: ((state: () => string) => boolean) | undefined;
   readonly trace?: Trace;
 };
 
@@ -70,6 +77,7 @@ export async function runSchedule({
   isJudged = () => true,
   sound = new Set(),
   onAllowed,
+  isKnown,
   trace,
 }: Schedule): Promise<ScheduleResult> {
   const { goesBack, commitsBackMax = COMMITS_BACK_MAX } = scenario;
@@ -77,14 +85,18 @@ export async function runSchedule({
   world.hasFaults = scenario.hasFaults ?? true;
   world.isEmbedded = goesBack === 'power cut';
   const { stepsMax } = scenario;
+  const ended = new Set<string>();
+  const isKnownState = (processes: () => string) =>
+    world.breaches.length === 0 && isKnown!(() => `${processes()}\n${world.state()}\n${[...ended]}`);
   const scheduler = new Scheduler({
     choose,
     time: world,
     actions: () => actions(),
     trace,
+    ...(isKnown && { isKnown: isKnownState }),
     ...(stepsMax !== undefined && { stepsMax }),
   });
-  const actions = actionsOf(scenario, world, scheduler);
+  const actions = actionsOf(scenario, world, scheduler, ended);
   for (const [name, given] of Object.entries(scenario.processes)) {
     const { work, mayDie = false, startsWhen } = typeof given === 'function' ? { work: given } : given;
     scheduler.add(name, (process) => work(machineFor(process, world)), {
@@ -98,7 +110,7 @@ export async function runSchedule({
     world.hasFaults = false;
     breaches.push(...world.breaches, ...world.book.complaints);
     trace?.('--- all have stopped');
-    if (breaches.length === 0 && isJudged()) {
+    if (breaches.length === 0 && !scheduler.isStopped && isJudged()) {
       const end = world.fingerprint();
       if (!sound.has(end)) {
         breaches.push(...(await scenario.finish(world, trace)), ...world.breaches);
@@ -110,14 +122,19 @@ export async function runSchedule({
     if (!(error instanceof ScheduleFailure)) throw error;
     breaches.push(...world.breaches, error.message);
   }
-  return { breaches, steps: scheduler.steps };
+  return { breaches, steps: scheduler.steps, isStopped: scheduler.isStopped };
 }
 
 const NOTHING: readonly WorldAction[] = [];
 
 /** What may happen to the world at each step of a scenario. */
-function actionsOf(scenario: Scenario, world: World, scheduler: Scheduler): () => readonly WorldAction[] {
-  const ended = new Set<string>();
+function actionsOf(
+  scenario: Scenario,
+  world: World,
+  scheduler: Scheduler,
+  /** Leases that were ended before their time. */
+  ended: Set<string>,
+): () => readonly WorldAction[] {
   const { leasesEnd = [], goesBack, setbacksMax = 1, commitsBackMax = COMMITS_BACK_MAX, isLossy = false } = scenario;
   const isQuiet = leasesEnd.length === 0 && !goesBack && !isLossy;
   return () => {

@@ -14,6 +14,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { assert, type EpochMs } from '../../src/base/index.ts';
+import { stateDigest } from './state-digest.ts';
 
 export type ChoiceKind = 'go' | 'switch' | 'wake' | 'stop' | 'fault' | 'late' | 'lease' | 'kill' | 'lost' | 'back';
 
@@ -46,6 +47,8 @@ export class Process {
   readonly name: string;
   state: ProcessState = 'new';
   gates: Gate[] = [];
+  /** A digest of all that the process was answered. */
+  history = '';
   readonly #scheduler: Scheduler;
 
   constructor(name: string, scheduler: Scheduler) {
@@ -69,6 +72,16 @@ export class Process {
     for (const label of faults) alternatives.push({ kind: 'fault', cost: 1, label });
     const index = this.#scheduler.choose(alternatives);
     return faults[index - 1];
+  }
+
+  /** Whether anybody wants to know of its answers. */
+  get isHeard(): boolean {
+    return this.#scheduler.isKnown !== undefined;
+  }
+
+  /** Called with every answer that the process gets. */
+  saw(answer: unknown): void {
+    if (this.isHeard) this.history = stateDigest([this.history, answer]);
   }
 
   /** A line of the trace. */
@@ -99,6 +112,8 @@ export type SchedulerOptions = {
   readonly actions?: () => readonly WorldAction[];
   readonly trace?: ((line: string) => void) | undefined;
   readonly stepsMax?: number;
+  /** Asked before a choice: whether what can follow from the present state was tried already. Then the run stops. */
+  readonly isKnown?: ((state: () => string) => boolean) | undefined;
 };
 
 /** Turns of the event loop that a step may take beyond microtasks. */
@@ -116,15 +131,19 @@ export class Scheduler {
   readonly choose: Choose;
   readonly trace: ((line: string) => void) | undefined;
   readonly time: { now: EpochMs };
+  readonly isKnown: SchedulerOptions['isKnown'];
   running: Process | undefined;
   steps = 0;
+  /** Whether the run stopped in a state that is known. */
+  isStopped = false;
   readonly #entries: Entry[] = [];
   readonly #actions: () => readonly WorldAction[];
   readonly #stepsMax: number;
   #current: Entry | undefined;
   #failure: { readonly process: Process; readonly error: unknown } | undefined;
 
-  constructor({ choose, time, actions = () => NOTHING, trace, stepsMax = STEPS_MAX }: SchedulerOptions) {
+  constructor({ choose, time, actions = () => NOTHING, trace, stepsMax = STEPS_MAX, isKnown }: SchedulerOptions) {
+    this.isKnown = isKnown;
     this.choose = choose;
     this.time = time;
     this.#actions = actions;
@@ -156,6 +175,10 @@ export class Scheduler {
     for (;;) {
       const steps = this.#possibleSteps();
       if (steps.length === 0) return;
+      if (steps.length > 1 && this.isKnown?.(() => this.#state())) {
+        this.isStopped = true;
+        return;
+      }
       if (++this.steps > this.#stepsMax) throw new ScheduleFailure(`no end after ${this.#stepsMax} steps`);
       const step = steps[steps.length === 1 ? 0 : this.choose(steps)]!;
       if (step.kind === 'stop') return;
@@ -165,6 +188,15 @@ export class Scheduler {
         throw new ScheduleFailure(`${process.name} fails: ${(error as Error)?.stack ?? error}`, { cause: error });
       }
     }
+  }
+
+  /** Where the processes are. With the state of the world, it says what can follow. */
+  #state(): string {
+    const current = this.#current?.process.gates.some(({ wakesAt }) => wakesAt === undefined) && this.#current.process;
+    const at = this.#entries.map(({ process: { name, state, history, gates } }) =>
+      state === 'started' ? `${name} ${history} ${gates.map(({ wakesAt }) => wakesAt ?? '')}` : `${name} ${state}`,
+    );
+    return `${at.join('\n')}\n${current ? current.name : ''}`;
   }
 
   /** What can happen next, the cheapest first. */
@@ -243,7 +275,9 @@ export class Scheduler {
 
   async #goOn(entry: Entry, gate: Gate): Promise<void> {
     const { process } = entry;
-    process.gates.splice(process.gates.indexOf(gate), 1);
+    const index = process.gates.indexOf(gate);
+    if (process.gates.length > 1) process.saw(index);
+    process.gates.splice(index, 1);
     if (gate.wakesAt !== undefined) this.time.now = Math.max(this.time.now, gate.wakesAt);
     if (this.trace) this.trace(`${process.name}: ${gate.label()}`);
     await this.#step(entry, gate.open);

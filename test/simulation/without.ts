@@ -6,6 +6,7 @@ import type { Catalog, CommitGroup, SegmentChange } from '../../src/catalog/inde
 import { RUNS_NOTE } from '../../src/ledger/index.ts';
 
 export const RULES = {
+  names: 'P2 the simulation itself reports other bytes under a name',
   attempt: 'P2 other bytes at an offset get another name',
   length: 'C2 a commit checks the state and the length of the segment',
   referents: 'C3 a commit checks the contents that revisits refer to',

@@ -3,11 +3,11 @@
  * time, and the book of what clients were promised. A world can be copied, so that the setup of a scenario runs once.
  */
 import { createHash, hash } from 'node:crypto';
-import { serialize } from 'node:v8';
 import { assert, type EpochMs, equal, type IdSource, seededIds, seededRandom } from '../../src/base/index.ts';
 import { MemoryCatalog, type SavedCatalog } from '../../src/catalog/index.ts';
 import { type MemoryBucket, MemoryDisk } from '../../src/volume/index.ts';
 import { Book } from './book.ts';
+import { stateDigest } from './state-digest.ts';
 import type { Without } from './without.ts';
 
 export const VOLUME = 'main';
@@ -19,7 +19,7 @@ export const COMMITS_BACK_MAX = 3;
 export type LatePut = { readonly name: string; readonly bytes: Uint8Array };
 
 /** The state before a commit. */
-type Remembered = { readonly before: SavedCatalog; readonly isDurable: boolean };
+type Remembered = { readonly before: SavedCatalog; readonly isDurable: boolean; readonly state: () => string };
 
 export type WorldOptions = {
   /** By how many commits the catalog can go back. Default: 0. */
@@ -36,7 +36,7 @@ export class World {
   /** Whether operations may fail now. */
   hasFaults = false;
   now: EpochMs;
-  late: LatePut[] = [];
+  late: LatePut[];
   history: Remembered[] = [];
   incarnation: number;
   /** How often the catalog went back, and whether it was lost. */
@@ -65,6 +65,7 @@ export class World {
     this.isEmbedded = copied?.isEmbedded ?? false;
     this.#commitsBackMax = commitsBackMax;
     this.named = new Map(copied?.named);
+    this.late = [...(copied?.late ?? [])];
   }
 
   /** Record ids that are the same in every schedule, for the same process. */
@@ -78,8 +79,9 @@ export class World {
   beforeChange(): (isDurable: boolean) => void {
     if (this.#commitsBackMax === 0) return () => {};
     const before = this.catalog.save();
+    let digest: string | undefined;
     return (isDurable) => {
-      this.history.push({ before, isDurable });
+      this.history.push({ before, isDurable, state: () => (digest ??= `${stateDigest(before)} ${isDurable}`) });
       if (this.history.length > this.#commitsBackMax) this.history.shift();
     };
   }
@@ -109,15 +111,27 @@ export class World {
 
   /** Every client that keeps the contract puts the same bytes under a name for good. */
   checkName(name: string, bytes: Uint8Array): void {
+    if (this.without.names) return;
     const known = this.named.get(name);
     if (!known) this.named.set(name, bytes);
     else if (!equal(known, bytes)) this.breaches.push(`P2 other bytes are put under the name ${name}`);
   }
 
+  /** Equal for catalogs with the same contents. */
+  catalogState(): string {
+    return stateDigest(this.catalog.save());
+  }
+
+  /** Equal for worlds that go on in the same way while processes are in the same state. */
+  state(): string {
+    const { setbacks, isLost, incarnation, history } = this;
+    return `${this.fingerprint()} ${setbacks} ${isLost} ${incarnation} ${history.map(({ state }) => state())}`;
+  }
+
   /** Equal for worlds that go on in the same way, when all processes have stopped. */
   fingerprint(): string {
     const { catalog, bucket, disk, book, late, now, named, hasFaults } = this;
-    const state = createHash('sha1').update(serialize([catalog.save(), book.rows(), now, hasFaults, this.onlyFor]));
+    const state = createHash('sha1').update(stateDigest([catalog.save(), book.rows(), now, hasFaults, this.onlyFor]));
     for (const [name, bytes] of [...bucket, ...named, ...late.map((put) => [put.name, put.bytes] as const)])
       state.update(`${name} ${bytes.length} `).update(bytes);
     for (const [name, { buffer, ...object }] of disk.objects)
