@@ -146,10 +146,10 @@ const SETTINGS = {
   keyEncoding: 'buffer',
   valueEncoding: 'buffer',
   blockSize: 16 * 1024,
-  cacheSize: 32 * MIB,
-  writeBufferSize: 16 * MIB,
-  maxFileSize: 8 * MIB,
-  maxOpenFiles: 200,
+  cacheSize: 16 * MIB,
+  writeBufferSize: 4 * MIB,
+  maxFileSize: 2 * MIB,
+  maxOpenFiles: 74,
 } as const;
 
 async function compactAll(directory: string): Promise<void> {

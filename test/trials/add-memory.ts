@@ -4,8 +4,8 @@
  *
  *     npm run trial -- add-memory [--captures 1000000] [--directory DIRECTORY] [--keep]
  *
- * The files are made with a fixed seed, and used again when the directory has them. 45 % of the captures have a content
- * that an earlier one has.
+ * The files are made with a fixed seed, and used again when the directory has them. 9 of 20 captures have a content
+ * that another one may have.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

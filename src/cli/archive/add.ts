@@ -3,7 +3,13 @@
  * are.
  */
 import { type AddReport, type Archive, remoteInputs } from '../../archive/index.ts';
-import { badArgument, limitHeapGrowth, limitYoungSpace, type PinakesError } from '../../base/index.ts';
+import {
+  badArgument,
+  limitHeapGrowth,
+  limitYoungSpace,
+  type PinakesError,
+  SMALL_YOUNG_BYTES_MAX,
+} from '../../base/index.ts';
 import { isRemoteUrl, type RemoteOptions } from '../../volume/index.ts';
 import { inputFiles } from '../../warc/index.ts';
 import { type ArchiveCommandOptions, segmentBytes } from '../archive-command.ts';
@@ -34,7 +40,7 @@ export async function archiveAdd(
 ): Promise<number> {
   const { terminal, signal } = context;
   limitHeapGrowth();
-  limitYoungSpace();
+  limitYoungSpace(SMALL_YOUNG_BYTES_MAX);
   const { files, failures, bytes } = await inputsAt(context, archive, paths, options);
   const progress = new Progress(terminal, 'add', bytes);
   const findings = new FindingTally(terminal);

@@ -1,6 +1,12 @@
 /** `pinakes add` for an archive that another machine serves: files are read here, and only what it lacks is sent. */
 import { stat } from 'node:fs/promises';
-import { badArgument, limitHeapGrowth, limitYoungSpace, PinakesError } from '../../base/index.ts';
+import {
+  badArgument,
+  limitHeapGrowth,
+  limitYoungSpace,
+  PinakesError,
+  SMALL_YOUNG_BYTES_MAX,
+} from '../../base/index.ts';
 import type { ContentsClient, RecordsReport } from '../../client/index.ts';
 import { inputFiles, notArchiveFile, readFileStart, scanFiles, warcFinding } from '../../warc/index.ts';
 import { type CommandContext, resolveTypedPath } from '../command.ts';
@@ -28,7 +34,7 @@ export async function httpAdd(
     if (options[name])
       throw badArgument(`--${name === 'inPlace' ? 'in-place' : name}`, 'not for an archive that a server holds');
   limitHeapGrowth();
-  limitYoungSpace();
+  limitYoungSpace(SMALL_YOUNG_BYTES_MAX);
   const { files, failures, bytes } = await inputFiles(
     paths.map((path) => resolveTypedPath(context, path)),
     { signal },
