@@ -8,6 +8,7 @@ import { benchDuplicates } from './duplicates.ts';
 import { benchPaging } from './paging.ts';
 import { benchReplay } from './replay.ts';
 import { benchS3 } from './s3.ts';
+import { benchS3Store } from './s3-store.ts';
 import { benchScan } from './scan.ts';
 import { benchSearch } from './search.ts';
 import { benchServe } from './serve.ts';
@@ -24,6 +25,7 @@ const BENCHES: Record<string, (argv: readonly string[]) => Promise<void>> = {
   paging: benchPaging,
   replay: benchReplay,
   s3: benchS3,
+  's3-store': benchS3Store,
   scan: benchScan,
   search: benchSearch,
   serve: benchServe,

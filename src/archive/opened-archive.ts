@@ -36,6 +36,7 @@ import type { ClusterSettings } from './cluster/settings.ts';
 import { Collections } from './collections.ts';
 import { ARCHIVE_VERSION, type Connector, readConnector, writeConnector } from './connector.ts';
 import { CATALOG_DIRECTORY, hasCatalog } from './maintain/catalog-soundness.ts';
+import { MirrorFallback } from './mirror/mirror-fallback.ts';
 import { bucketOpener, type OpenRemote } from './mirror/mirror-target.ts';
 import { type AnnouncedServer, assertTakable, lockedError, OwnerFile } from './owner.ts';
 import { RecordAccess } from './read/record-access.ts';
@@ -137,6 +138,7 @@ export class OpenedArchive {
   readonly #owner: OwnerFile | undefined;
   readonly #reserve: Reserve | undefined;
   readonly #scratch: Scratch;
+  readonly #fallback: MirrorFallback;
   readonly #onFinding: ((finding: Finding) => void) | undefined;
   readonly #exclusive = new Exclusive();
   #connector: Connector;
@@ -172,7 +174,8 @@ export class OpenedArchive {
     this.stores = new VolumeStores(volumes, this.nodes);
     this.tombstones = new Tombstones(volumes, catalog);
     this.access = new RecordAccess(this.stores, this.segmentRegistry, catalog, fingerprint);
-    this.retrieval = new Retrieval(catalog, this.access, fingerprint);
+    this.#fallback = new MirrorFallback(this);
+    this.retrieval = new Retrieval(catalog, this.access, fingerprint, this.#fallback);
     this.collections = new Collections(catalog);
     const commit = async (changes: CommitGroup) => void refusalOf(await this.commitGroup(changes));
     this.snapshots = new NamedSnapshots(
@@ -464,6 +467,7 @@ export class OpenedArchive {
   /** Closes every part, whatever happens to the others. */
   async #closeParts(): Promise<void> {
     try {
+      await this.#fallback.close();
       await this.volumes.close();
       this.access.close();
       await this.#scratch.close();

@@ -55,6 +55,7 @@ export class PartStore implements SegmentStore {
         const parsed = parsePartName(info.name);
         if (parsed?.segment === begun) parts.push({ ...parsed, name: info.name, bytes: info.bytes });
       }
+    // After the list: parts go only when the object is there, so one of the two is found.
     const [object] = await this.#volume.stat([name]);
     return { object, parts };
   }

@@ -51,6 +51,33 @@ test('a former owner that knows it puts nothing more into the bucket', async (t)
   assert.equal(bucket.size, before);
 });
 
+class CountedReads extends BucketVolume {
+  calls = 0;
+
+  override async read(...[ranges, call]: Parameters<BucketVolume['read']>): Promise<Uint8Array[]> {
+    this.calls++;
+    return super.read(ranges, call);
+  }
+}
+
+test('the records that the duplicates of a commit refer to are read together', async (t) => {
+  const directory = await temporaryDirectory(t);
+  await createArchive(directory);
+  const volume = new CountedReads('main', new Map());
+  const archive = await openOnVolume(directory, volume);
+  t.after(() => archive.close().catch(() => {}));
+  const storeTwenty = (site: string) =>
+    Promise.all(
+      Array.from({ length: 20 }, (_, n) => archive.store(page(`http://${site}.example/${n}`, NOON, contentOf(`${n}`)))),
+    );
+  await storeTwenty('one');
+  volume.calls = 0;
+  const stored = await storeTwenty('two');
+  assert.deepEqual([stored.some(({ isNew }) => isNew), volume.calls], [false, 1]);
+  const { errors } = await archive.verify();
+  assert.equal(errors, 0);
+});
+
 class Flapping extends BucketVolume {
   isDown = false;
 

@@ -1,8 +1,11 @@
-/** A mirror in a bucket of our own volume server. */
+/** Mirrors in buckets, of our own volume server and of one that keeps versions. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { PutBucketVersioningCommand } from '@aws-sdk/client-s3';
 import { openArchive, restoreMirror } from '../../src/archive/index.ts';
+import { openS3Volume } from '../../src/volume/index.ts';
+import { BUCKET, clientOf, noVersitygw, startVersitygw } from '../contract/s3-servers.ts';
 import { startVolumeServerProcess } from '../volume-server/volume-server-process.ts';
 import { answers, contentOf, makeArchive, NOON, page, temporaryDirectory, trialOptions } from './trial-archive.ts';
 
@@ -32,4 +35,35 @@ test('a mirror in a bucket is synced, searched, checked and restored', async (t)
   const restored = await openArchive(directory, trialOptions({ seed: 2 }));
   t.after(() => restored.close());
   assert.deepEqual(await answers(restored), await answers(archive));
+});
+
+test('I6 a takedown is proved only when no version in a bucket has the bytes', { skip: noVersitygw }, async (t) => {
+  const server = await startVersitygw({ versions: true });
+  t.after(() => server.close());
+  const { endpoint, credentials } = server;
+  process.env.AWS_ACCESS_KEY_ID = credentials.accessKeyId;
+  process.env.AWS_SECRET_ACCESS_KEY = credentials.secretAccessKey;
+  const client = clientOf(server);
+  t.after(() => client.destroy());
+  const VersioningConfiguration = { Status: 'Enabled' } as const;
+  await client.send(new PutBucketVersioningCommand({ Bucket: BUCKET, VersioningConfiguration }));
+  const clock = () => Date.now();
+  const archive = await makeArchive(t, { clock });
+  const target = `s3://${BUCKET}/attic`;
+  await archive.mirrors.add({ name: 'attic', target, endpoint, region: 'us-east-1' });
+  const { key } = await archive.store(page('http://secret.example/', NOON, contentOf('secret')));
+  await archive.store(page('http://a.example/', NOON, contentOf('a')));
+  await archive.mirrors.sync('attic');
+  const { takedown } = await archive.takeDown({ keys: [key] }, { reason: 'asked', by: 'Ana' });
+  await archive.compact();
+  await archive.mirrors.sync('attic');
+  const kept = await archive.takedownLog.check(takedown, { by: 'Ana' });
+  assert.deepEqual([kept.isGone, kept.unsearched], [false, []]);
+  assert.ok(kept.findings.length > 0 && kept.findings.every(({ file }) => file.includes('?version=')));
+  const volume = await openS3Volume('far', target, { endpoint, credentials, clock, writable: true });
+  t.after(() => volume.close());
+  const versions = (await Array.fromAsync(volume.versions())).flat();
+  await volume.removeVersions(versions.filter(({ isLatest }) => !isLatest));
+  const late = await archive.takedownLog.check(takedown, { by: 'Ana' });
+  assert.deepEqual([late.isGone, late.unsearched], [true, []]);
 });

@@ -1,6 +1,6 @@
 /** Restoring damaged and lost records from mirrors, and what goes with them. */
 import assert from 'node:assert/strict';
-import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Archive, openArchive } from '../../src/archive/index.ts';
@@ -134,6 +134,46 @@ test('what a snapshot keeps, or no mirror has, is left and named, and a mirror t
     (await archive.restore()).unread.map(({ mirror }) => mirror),
     ['attic'],
   );
+});
+
+test('I15 reading falls back to a mirror for damaged and lost records, and takes only what has the right digest', async (t) => {
+  const first = await mirrored(t, { policies: { segmentBytesMax: 8000 } });
+  const before = await answers(first);
+  const { target } = first.connector.mirrors![0]!;
+  const [damaged, lost] = [await placeOf(first, urlOf(1)), await placeOf(first, urlOf(9))];
+  assert.notEqual(damaged.segment, lost.segment);
+  const nameOf = async ({ segment }: Place) => (await first.segments()).find(({ number }) => number === segment)!.name;
+  const [damagedIn, lostIn] = [await nameOf(damaged), await nameOf(lost)];
+  await damageRecord(first, damaged, 'middle');
+  // A revisit's own record.
+  await damageRecord(first, await placeOf(first, laterOf(2)), 'middle');
+  await first.close();
+  rmSync(segmentFiles(first.directory).find((path) => path.includes(lostIn))!);
+  const open = async (seed: number) => {
+    const archive = await openArchive(first.directory, trialOptions({ seed }));
+    t.after(() => archive.close());
+    return archive;
+  };
+  const archive = await open(3);
+  assert.deepEqual(await answers(archive), before);
+  const damageOf = async (of: Archive, url: string) => {
+    const { payload, damage } = await of.get(url);
+    await bytesOf(payload);
+    return damage();
+  };
+  assert.deepEqual(await damageOf(archive, urlOf(1)), []);
+  // Other bytes in the mirror do not count.
+  const path = join(target, 'volumes', 'main', damagedIn);
+  chmodSync(path, 0o644);
+  writeFileSync(path, readFileSync(path).fill(0x55, damaged.offset + 400, damaged.offset + 440));
+  archive.forgetRecentRecords();
+  assert.equal((await damageOf(archive, urlOf(1))).length, 1);
+  // A mirror that is away costs only what it alone has.
+  renameSync(target, `${target}-away`);
+  await archive.close();
+  const alone = await open(4);
+  await assert.rejects(payloadAt(alone, urlOf(9)), { code: 'OBJECT_MISSING' });
+  assert.deepEqual(await payloadAt(alone, urlOf(5)), Buffer.from(contentOf('page 5')));
 });
 
 test('`pinakes verify --heal` restores from a mirror, and with --dry-run only says so', async (t) => {

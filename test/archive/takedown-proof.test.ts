@@ -1,6 +1,6 @@
 /** Takedowns with proof: a signed log of them, and a search of every file for the bytes, whatever the catalog says. */
 import assert from 'node:assert/strict';
-import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -242,6 +242,41 @@ test('a missing volume is named, and nothing is said to be gone', async (t) => {
   const { isGone, unsearched } = await again.takedownLog.check(id, BY);
   assert.deepEqual([isGone, unsearched.map(({ what }) => what)], [false, ['volume second']]);
   await assert.rejects(again.takedownLog.check(99, BY), { code: 'TAKEDOWN_MISSING' });
+});
+
+test('a linked file that is missing, or not in the list any more, is named, and nothing is said to be gone', async (t) => {
+  let archive = await withSecret(t);
+  const { directory } = archive;
+  const reopen = async (seed: number) => {
+    await archive.close();
+    archive = await openArchive(directory, trialOptions({ seed }));
+  };
+  t.after(() => archive.close());
+  const id = await takeDownSecret(archive);
+  await archive.compact();
+  const linked = await writeForeign(join(await temporaryDirectory(t), 'l.warc.gz'), [
+    warcinfo(),
+    response('http://l.example/', NOON, contentOf('linked')),
+  ]);
+  await archive.add([linked], { inPlace: true });
+  const whole = await archive.takedownLog.check(id, BY);
+  assert.deepEqual([whole.isGone, whole.unsearched], [true, []]);
+  assert.ok(whole.places.some(({ place, records }) => place === 'volume linked' && records > 0));
+  await rename(linked, `${linked}-away`);
+  await reopen(2);
+  const unread = await archive.takedownLog.check(id, BY);
+  assert.deepEqual([unread.isGone, unread.found, unread.unsearched.length], [false, 0, 1]);
+  assert.match(unread.unsearched[0]!.what, /^volume linked: /);
+  const [{ search } = assert.fail()] = (await archive.takedownLog.read()).takedowns;
+  assert.equal(search?.isGone, false, 'nothing is signed as proved');
+  await rename(`${linked}-away`, linked);
+  assert.equal((await archive.takedownLog.check(id, BY)).isGone, true);
+  // A line of the list that cannot be read may have named a file with the bytes.
+  await appendFile(join(directory, 'volumes', 'linked.jsonl'), 'not a line\n{}\n');
+  await reopen(3);
+  const later = await archive.takedownLog.check(id, BY);
+  assert.equal(later.isGone, false);
+  assert.match(later.unsearched[0]!.why, /^line \d+ of the list of its files cannot be read$/);
 });
 
 test('a receipt is one page without scripts, and shows text of others as text', async (t) => {

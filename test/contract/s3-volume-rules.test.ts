@@ -371,6 +371,12 @@ function rulesOn(
             ['b', true, false],
           ],
         );
+        // What was removed can be read by its version, which is how it is proved that nothing of it is left.
+        for (const { name, versionId, bytes } of versions.filter(({ isDeleteMarker }) => !isDeleteMarker)) {
+          assert.equal(bytes, 1);
+          const pieces = await Array.fromAsync(volume.streamVersion({ name, versionId }));
+          assert.equal(Buffer.concat(pieces).toString(), name);
+        }
         await volume.removeVersions(versions.filter(({ name }) => name === 'a'));
         assert.deepEqual(
           (await Array.fromAsync(volume.versions())).flat().map(({ name }) => name),

@@ -21,18 +21,13 @@ import { isBadSector, isDamage } from '../damage.ts';
 import { COPIED_BYTES_MAX } from '../maintain/copies.ts';
 import { beginRelocation, discardReplacement, relocateIn } from '../maintain/segment-swap.ts';
 import { sealOpenSegments } from '../maintain/volume-admin.ts';
+import type { FoundMember, LostRecord, RestoreSource } from '../mirror/mirror-source.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { findConcurrent, isCaptureType } from '../read/concurrent-records.ts';
 import { copyNotesOf, parseCopyNote } from '../read/content-copies.ts';
 import { blockId, parseBlockId } from '../revisit/catalog-draft.ts';
 import { kindOfSegment } from '../segment/segment-kind.ts';
-import {
-  copiesSource,
-  type FoundMember,
-  type LostRecord,
-  MirrorSources,
-  type RestoreSource,
-} from './restore-source.ts';
+import { copiesSource, MirrorSources } from './restore-source.ts';
 import { rewriteWithout } from './rewrite-without.ts';
 
 /** More damaged records of one segment are restored in further segments. */

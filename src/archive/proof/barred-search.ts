@@ -86,7 +86,12 @@ async function placesOf(
     if (volume instanceof DirectoryVolume) {
       apart.push(resolve(volume.directory));
       places.push(directoryPlace(`volume ${name}`, volume.directory));
-    } else places.push(storePlace(`volume ${name}`, stores.get(name), keptBesides(volume)));
+      continue;
+    }
+    const linked = volumes.linked(name);
+    places.push(storePlace(`volume ${name}`, stores.get(name), keptBesides(volume), linked !== undefined));
+    for (const line of linked?.damagedLines ?? [])
+      unsearched.push({ what: `volume ${name}`, why: `line ${line} of the list of its files cannot be read` });
   }
   const isApart = (path: string) => apart.includes(path) || /\.sqlite(-wal|-shm)?$/.test(path);
   places.push(directoryPlace('directory of the archive', directory, isApart));
@@ -139,14 +144,15 @@ class BarredSearch {
     this.#unsearched = unsearched;
   }
 
-  async search({ name: place, files }: SearchPlace): Promise<void> {
+  async search(searched: SearchPlace): Promise<void> {
+    const { name: place, files } = searched;
     const { signal, onProgress } = this.#options;
     const counts = { place, files: 0, bytes: 0, records: 0 };
     try {
       for await (const file of files()) {
         signal?.throwIfAborted();
         onProgress?.({ place, file: file.name, bytes: this.#bytes });
-        const records = await this.#searchFile(place, file);
+        const records = await this.#searchFile(searched, file);
         counts.files++;
         counts.bytes += file.bytes;
         counts.records += records;
@@ -159,7 +165,7 @@ class BarredSearch {
   }
 
   /** The number of records. */
-  async #searchFile(place: string, file: SearchedFile): Promise<number> {
+  async #searchFile({ name: place, isLinked }: SearchPlace, file: SearchedFile): Promise<number> {
     let records = 0;
     const unread: string[] = [];
     const onUnreadable = ({ offset, message }: { offset: number; message: string }) => {
@@ -180,7 +186,7 @@ class BarredSearch {
       if (records > 0 || (WARC_NAME.test(file.name) && file.bytes > 0))
         for (const why of unread) this.#unsearched.push({ what: `${place}: ${file.name}`, why });
     } catch (error) {
-      if (!isGone(error)) this.#leaveOut(`${place}: ${file.name}`, error);
+      if (isLinked || !isGone(error)) this.#leaveOut(`${place}: ${file.name}`, error);
     }
     return records;
   }

@@ -21,6 +21,11 @@ export type SearchedFile = {
 
 export type SearchPlace = {
   readonly name: string;
+  /**
+   * Whether its list names files that are elsewhere. One that is missing may be on a disk that is away, while in other
+   * places it was removed since it was listed.
+   */
+  readonly isLinked?: boolean | undefined;
   /** Throws when the place cannot be listed. */
   files(): AsyncIterable<SearchedFile>;
 };
@@ -32,6 +37,7 @@ export type SearchPlace = {
 export interface KeptBesides {
   /** Versions that are not current, and those under delete markers. */
   versions(prefix: string): AsyncIterable<readonly KeptVersion[]>;
+  streamVersion(version: Pick<KeptVersion, 'name' | 'versionId'>): AsyncIterable<Uint8Array>;
   unfinishedUploads(prefix: string): AsyncIterable<readonly UnfinishedUpload[]>;
 }
 
@@ -39,6 +45,7 @@ export type KeptVersion = {
   readonly name: string;
   readonly versionId: string;
   readonly isLatest: boolean;
+  readonly bytes: number;
   /** It says that the object was removed, and has no bytes. */
   readonly isDeleteMarker: boolean;
 };
@@ -85,8 +92,13 @@ async function* readFrom(path: string): AsyncGenerator<Uint8Array> {
 }
 
 /** All objects of a volume that is not a directory. */
-export function storePlace(name: string, store: SegmentStore, besides: KeptBesides | undefined): SearchPlace {
-  return { name, files: () => objectsOf(store, besides) };
+export function storePlace(
+  name: string,
+  store: SegmentStore,
+  besides: KeptBesides | undefined,
+  isLinked = false,
+): SearchPlace {
+  return { name, isLinked, files: () => objectsOf(store, besides) };
 }
 
 async function* objectsOf(store: SegmentStore, besides: KeptBesides | undefined): AsyncGenerator<SearchedFile> {
@@ -94,10 +106,11 @@ async function* objectsOf(store: SegmentStore, besides: KeptBesides | undefined)
     for (const { name, bytes } of page)
       yield { name, bytes, open: () => store.stream(sealedBytes(name, bytes), 0, bytes) };
   if (!besides) return;
-  yield* pagesOf(besides.versions(''), ({ name, versionId, isLatest, isDeleteMarker }) => {
-    const detail = `the bucket keeps the version ${versionId}, whose bytes are not read; remove it`;
-    return isLatest || isDeleteMarker ? undefined : unreadable(`${name}?version=${versionId}`, detail);
-  });
+  yield* pagesOf(besides.versions(''), ({ name, versionId, isLatest, bytes, isDeleteMarker }) =>
+    isLatest || isDeleteMarker
+      ? undefined
+      : { name: `${name}?version=${versionId}`, bytes, open: () => besides.streamVersion({ name, versionId }) },
+  );
   yield* pagesOf(besides.unfinishedUploads(''), ({ name, id }) =>
     unreadable(`${name}?upload=${id}`, 'it was begun and not finished, so its bytes cannot be read; abort it'),
   );

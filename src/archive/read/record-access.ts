@@ -31,7 +31,7 @@ import { ContentCheck } from './content-check.ts';
 import { ContentCopies, type WholeRecord } from './content-copies.ts';
 
 /** Members up to this size are read and decoded at once. */
-const WHOLE_BYTES_MAX = 1024 * 1024;
+export const WHOLE_BYTES_MAX = 1024 * 1024;
 /** The number of cached dictionaries. Each takes at most a few hundred kilobytes. */
 const DICTIONARIES_MAX = 64;
 /** This many bytes of a member contain the head of its record, unless the head is very long. */

@@ -20,8 +20,9 @@ import type { HttpHead, RecordHead } from '../../warc/index.ts';
 import { type Damage, damageError, damageOf } from '../damage.ts';
 import { isStill } from '../revisit/catalog-draft.ts';
 import { problemFinding } from '../verify-problem.ts';
+import type { WholeRecord } from './content-copies.ts';
 import { RecentRecords } from './recent-records.ts';
-import { type OpenedRecord, openedOf, type RecordAccess, releasePayload } from './record-access.ts';
+import { type OpenedRecord, openedOf, type RecordAccess, releasePayload, WHOLE_BYTES_MAX } from './record-access.ts';
 
 /** How often a read is tried when compaction moves the record between the look-up and the read. */
 const ATTEMPTS = 3;
@@ -64,6 +65,13 @@ export type RetrieveOptions = {
 /** A span of time, both ends inclusive. With `reverse`, the latest captures come first. */
 export type CaptureSpan = { readonly from?: EpochMs; readonly to?: EpochMs; readonly reverse?: boolean };
 
+/** Where records are found that are damaged or not there. What it returns was checked (I15). */
+export interface RecordFallback {
+  readonly hasMirrors: boolean;
+  /** `block`: the content that the record holds, if any. */
+  find(segment: Pick<Segment, 'name'>, place: Place, block: Block | undefined): Promise<WholeRecord | undefined>;
+}
+
 /** The record at a place, as it was opened. */
 type Found = OpenedRecord & { readonly place: Place; readonly segment: Pick<Segment, 'volume' | 'name'> };
 
@@ -72,11 +80,18 @@ export class Retrieval {
   readonly #access: RecordAccess;
   readonly #recent = new RecentRecords();
   readonly #fingerprint: (digest: Uint8Array) => Uint8Array;
+  readonly #fallback: RecordFallback;
 
-  constructor(catalog: CatalogView, access: RecordAccess, fingerprint: (digest: Uint8Array) => Uint8Array) {
+  constructor(
+    catalog: CatalogView,
+    access: RecordAccess,
+    fingerprint: (digest: Uint8Array) => Uint8Array,
+    fallback: RecordFallback,
+  ) {
     this.#catalog = catalog;
     this.#access = access;
     this.#fingerprint = fingerprint;
+    this.#fallback = fallback;
   }
 
   /** Captures of a URL in order of time, including those of other URLs with the same key. */
@@ -131,7 +146,9 @@ export class Retrieval {
       }
       const [block] = await this.#catalog.getBlocks([key]);
       if (!block || samePlace(block.holder, current.place)) return this.#openAlone(current, {});
-      const own = await this.#open(current.place).catch((error: unknown) => this.#withoutOwn(error, current, key));
+      const own = await this.#openOrMirror(current.place).catch((error: unknown) =>
+        this.#withoutOwn(error, current, key),
+      );
       // A revisit that is not known to be sound shows its damage only at its end.
       if (own.isSound) await releasePayload(own.payload);
       else for await (const _ of own.payload);
@@ -141,13 +158,46 @@ export class Retrieval {
   }
 
   async #openAlone(current: Capture, options: RetrieveOptions): Promise<Retrieved> {
-    const own = await this.#open(current.place);
+    const own = await this.#openOrMirror(current.place);
     return this.#assembled(current, own, this.#named(own, current.block, options));
   }
 
+  /** The record at a place, or, if it is damaged or not there, the same record of a mirror. */
+  async #openOrMirror(place: Place): Promise<Found> {
+    if (!this.#fallback.hasMirrors) return this.#open(place);
+    let found: Found | undefined;
+    let failure: unknown;
+    try {
+      found = await this.#open(place);
+    } catch (error) {
+      if (!(error instanceof PinakesError)) throw error;
+      failure = error;
+    }
+    if (found && (found.isSound || place.length > WHOLE_BYTES_MAX || (await this.#isSound(place)))) return found;
+    const mirrored = await this.#mirrored(place, undefined);
+    if (!mirrored && !found) throw failure;
+    if (mirrored && found) await releasePayload(found.payload);
+    return (mirrored ?? found)!;
+  }
+
+  async #isSound(place: Place): Promise<boolean> {
+    const opened = await this.#access.openSound(place, undefined);
+    if (!('payload' in opened)) return false;
+    await releasePayload(opened.payload);
+    return true;
+  }
+
+  /** The same record of a mirror. */
+  async #mirrored(place: Place, block: Block | undefined): Promise<Found | undefined> {
+    const segment = await this.#access.segmentOf(place).catch(() => undefined);
+    const record = segment && (await this.#fallback.find(segment, place, block));
+    return record && { place, segment, ...openedOf(record) };
+  }
+
   /**
-   * The record at a place, or, if it is damaged or not there, the copy of its content on another volume (I15). The copy
-   * is the member of the record that holds the content, so its head may be that of another capture.
+   * The record at a place, or, if it is damaged or not there, the copy of its content on another volume, or the record
+   * of a mirror (I15). A copy is the member of the record that holds the content, so its head may be that of another
+   * capture.
    */
   async #openOrCopy(place: Place, key: BlockKey): Promise<Found> {
     let found: Found | undefined;
@@ -174,12 +224,10 @@ export class Retrieval {
     const block = same.find((one) => one.key.overflow === key.overflow);
     if (!block) return undefined;
     const others = same.filter((one) => one !== block && one.size === block.size);
-    if (others.length === 0 && (await this.#access.copies.placesOf(key)).length === 0) return undefined;
-    const sound = isLost ? undefined : await this.#access.openSound(place, undefined);
-    if (sound && 'payload' in sound) {
-      await releasePayload(sound.payload);
-      return undefined;
-    }
+    // A large record is sent while it is checked, unless it has a copy: checking it first would read it twice.
+    const hasMirror = this.#fallback.hasMirrors && (isLost || place.length <= WHOLE_BYTES_MAX);
+    if (!hasMirror && others.length === 0 && (await this.#access.copies.placesOf(key)).length === 0) return undefined;
+    if (!isLost && (await this.#isSound(place))) return undefined;
     const copy = await this.#access.copies.read(block);
     const segment = { volume: copy?.place.volume ?? '', name: copy?.place.pack ?? '' };
     if (copy) return { place, segment, ...openedOf(copy.record) };
@@ -188,7 +236,7 @@ export class Retrieval {
       const whole = await this.#access.openWhole(holder).catch(() => undefined);
       if (whole) return { place, segment: await this.#access.segmentOf(holder), ...openedOf(whole) };
     }
-    return undefined;
+    return hasMirror ? this.#mirrored(place, block) : undefined;
   }
 
   /** A revisit whose own record is not there: what holds its content stands in for it, if there is a copy of that. */

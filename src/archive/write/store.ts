@@ -49,6 +49,7 @@ import { blockId, type CatalogDraft } from '../revisit/catalog-draft.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
 import { appendStreamed } from '../segment/streamed-append.ts';
 import { CommitWindow, DISK_PACE, OBJECT_PACE } from './commit-window.ts';
+import { HolderHeads } from './holder-heads.ts';
 import { revisitDigest } from './referents.ts';
 import { Spool, sameBytes } from './spool.ts';
 import {
@@ -117,6 +118,7 @@ export class StoreQueue {
   });
   readonly #uncommitted = new UncommittedBytes();
   readonly #targets: StoreTargets;
+  readonly #holderHeads: HolderHeads;
   #running: Promise<void> | undefined;
   #spools = 0;
   /** The reason why stores are refused. Undefined until the queue is closed. */
@@ -129,6 +131,7 @@ export class StoreQueue {
   constructor(archive: OpenedArchive) {
     this.#archive = archive;
     this.#targets = new StoreTargets(archive);
+    this.#holderHeads = new HolderHeads(archive);
   }
 
   async store(input: StoreInput, options: StoreOptions): Promise<Stored> {
@@ -253,6 +256,9 @@ export class StoreQueue {
     const ids = new Set<string>();
     await draft.load(group.flatMap((waiting) => this.#digestsOf(waiting)));
     const kinds = await this.#kindsOf(group, draft);
+    await this.#holderHeads.load(
+      group.flatMap((waiting) => this.#heldBlocks(waiting, draft).map(({ holder }) => holder)),
+    );
     const ahead = await this.#encodeAhead(group, draft);
     for (const [index, waiting] of group.entries()) {
       const { id } = waiting.options;
@@ -327,9 +333,13 @@ export class StoreQueue {
     });
   }
 
+  #heldBlocks(waiting: Waiting, draft: CatalogDraft): Block[] {
+    return this.#digestsOf(waiting).flatMap((digest) => draft.blocksOf(digest));
+  }
+
   /** A revisit may refer to a record of the same commit only when that record precedes it in the same segment (I1). */
   #refersToUncommitted(waiting: Waiting, draft: CatalogDraft, { segment: target }: OpenSegment): boolean {
-    const held = this.#digestsOf(waiting).flatMap((digest) => draft.blocksOf(digest));
+    const held = this.#heldBlocks(waiting, draft);
     if (held.length === 0) return false;
     const fresh = held.filter(({ holder }) => this.#archive.segmentWriter.isUncommitted(holder));
     if (fresh.length === 0) return false;
@@ -473,7 +483,7 @@ export class StoreQueue {
   async #holderOf(held: Block, input: StoreInput): Promise<Holder | undefined> {
     const fresh = this.#fresh.get(blockId(held.key));
     if (fresh) return fresh;
-    const [head] = await this.#archive.access.heads([held.holder]);
+    const head = await this.#holderHeads.get(held.holder);
     if (head) return { referent: referentOf(head), ownDigest: head.get('warc-payload-digest') };
     const unmodified = input.kind === 'http' ? input.notModified : undefined;
     if (!unmodified) return undefined;

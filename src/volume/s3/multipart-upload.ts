@@ -10,12 +10,14 @@ import { whereIn } from '../volume-error.ts';
 import { forEachLimited } from './request-limit.ts';
 import { hasFailedWith, type S3Connection } from './s3-connection.ts';
 
-/** Parts at the same time. With gathered parts of up to 16 MiB this bounds the memory. */
-const PARTS_AT_ONCE = 3;
+/** Parts at the same time. */
+const PARTS_AT_ONCE = 8;
+/** Bytes of parts at the same time. A part that the server copies has none here. */
+const BYTES_AT_ONCE = 48 * 1024 * 1024;
 
 export type UploadedPart =
   | { readonly kind: 'copy'; readonly range: ReadRange }
-  | { readonly kind: 'bytes'; read(): Promise<Uint8Array> };
+  | { readonly kind: 'bytes'; readonly bytes: number; read(): Promise<Uint8Array> };
 
 export async function uploadParts(
   connection: S3Connection,
@@ -36,7 +38,7 @@ export async function uploadParts(
   const upload = { ...object, UploadId };
   try {
     const tags: { PartNumber: number; ETag: string }[] = [];
-    await forEachLimited(parts, PARTS_AT_ONCE, async (part, index) => {
+    await forEachLimited(parts, partsAtOnce(parts), async (part, index) => {
       const PartNumber = index + 1;
       const ETag = await sendPart(connection, name, { ...upload, PartNumber }, part, call);
       tags[index] = { PartNumber, ETag };
@@ -48,6 +50,12 @@ export async function uploadParts(
     if (!hasFailedWith(causeOf(error), 'NoSuchUpload')) await abort(connection, upload);
     throw error;
   }
+}
+
+/** How many of the largest parts fit into the memory for them. */
+function partsAtOnce(parts: readonly UploadedPart[]): number {
+  const largest = parts.reduce((bytes, part) => (part.kind === 'copy' ? bytes : Math.max(bytes, part.bytes)), 0);
+  return largest === 0 ? PARTS_AT_ONCE : Math.max(1, Math.min(PARTS_AT_ONCE, Math.floor(BYTES_AT_ONCE / largest)));
 }
 
 async function sendPart(

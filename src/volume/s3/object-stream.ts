@@ -29,11 +29,12 @@ export async function* objectBytes(
   from: number,
   to: number,
   call: VolumeCall,
+  versionId?: string,
 ): AsyncGenerator<Uint8Array> {
   let at = from;
   let tag: string | undefined;
   for (let cuts = 0; ; cuts++) {
-    const part = await openObject(at, to, tag, connection, name, call);
+    const part = await openObject(at, to, { tag, versionId }, connection, name, call);
     if (!part) return;
     tag ??= part.tag;
     const before = at;
@@ -71,7 +72,7 @@ export async function* objectBytes(
 async function openObject(
   from: number,
   to: number,
-  tag: string | undefined,
+  { tag, versionId }: { readonly tag: string | undefined; readonly versionId: string | undefined },
   connection: S3Connection,
   name: string,
   call: VolumeCall,
@@ -82,6 +83,7 @@ async function openObject(
     Key: connection.key(name),
     ...(!isWhole && { Range: `bytes=${from}-${to === Number.POSITIVE_INFINITY ? '' : to - 1}` }),
     ...(tag !== undefined && { IfMatch: tag }),
+    ...(versionId !== undefined && { VersionId: versionId }),
   });
   try {
     const answer = await connection.begin(name, (client, abortSignal) => client.send(command, { abortSignal }), call);

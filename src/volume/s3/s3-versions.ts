@@ -14,6 +14,7 @@ export type ObjectVersion = {
   readonly name: string;
   readonly versionId: string;
   readonly isLatest: boolean;
+  readonly bytes: number;
   /** It has no bytes: it says that the object was removed. */
   readonly isDeleteMarker: boolean;
 };
@@ -92,11 +93,13 @@ export async function* listVersions(
     );
     const found = [
       ...(page.Versions ?? []).map((version) => ({ ...version, isDeleteMarker: false })),
-      ...(page.DeleteMarkers ?? []).map((version) => ({ ...version, isDeleteMarker: true })),
+      ...(page.DeleteMarkers ?? []).map((version) => ({ ...version, Size: 0, isDeleteMarker: true })),
     ];
-    const versions = found.flatMap(({ Key = '', VersionId = 'null', IsLatest = false, isDeleteMarker }) => {
+    const versions = found.flatMap(({ Key = '', VersionId = 'null', IsLatest = false, Size = 0, isDeleteMarker }) => {
       const name = connection.nameOf(Key);
-      return name === undefined ? [] : [{ name, versionId: VersionId, isLatest: IsLatest, isDeleteMarker }];
+      return name === undefined
+        ? []
+        : [{ name, versionId: VersionId, isLatest: IsLatest, bytes: Size, isDeleteMarker }];
     });
     if (versions.length > 0) yield versions;
     const next = page.IsTruncated ? { key: page.NextKeyMarker, id: page.NextVersionIdMarker } : undefined;

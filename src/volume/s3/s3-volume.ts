@@ -43,7 +43,8 @@ const PUT_BYTES_MAX = 64 * MIB;
 const PUT_PART_BYTES = 16 * MIB;
 /** Joined objects up to this size are read and put. */
 const JOIN_BY_PUT_BYTES_MAX = 8 * MIB;
-const READS_AT_ONCE = 16;
+const READS_AT_ONCE = 32;
+const REMOVED_ONE_BY_ONE_AT_ONCE = 16;
 const REMOVED_AT_ONCE = 1_000;
 const REMOVALS_AT_ONCE = 4;
 
@@ -200,6 +201,15 @@ export class S3Volume implements ConditionalVolume {
     return listVersions(this.#connection, prefix, call);
   }
 
+  /** The bytes of one version, also of an object that was removed. */
+  streamVersion(
+    { name, versionId }: Pick<ObjectVersion, 'name' | 'versionId'>,
+    call: VolumeCall = {},
+  ): AsyncIterable<Uint8Array> {
+    this.#connection.assertOpen();
+    return objectBytes(this.#connection, name, 0, Number.POSITIVE_INFINITY, call, versionId);
+  }
+
   async removeVersions(
     versions: readonly Pick<ObjectVersion, 'name' | 'versionId'>[],
     call: VolumeCall = {},
@@ -244,7 +254,11 @@ export class S3Volume implements ConditionalVolume {
     if (length > PUT_BYTES_MAX) {
       const parts: UploadedPart[] = [];
       for (let at = 0; at < length; at += PUT_PART_BYTES)
-        parts.push({ kind: 'bytes', read: async () => concat(sliceOf(bytes, at, at + PUT_PART_BYTES)) });
+        parts.push({
+          kind: 'bytes',
+          bytes: Math.min(PUT_PART_BYTES, length - at),
+          read: async () => concat(sliceOf(bytes, at, at + PUT_PART_BYTES)),
+        });
       await this.#upload(name, length, parts, call);
       return;
     }
@@ -282,7 +296,7 @@ export class S3Volume implements ConditionalVolume {
         plan.map((part) =>
           part.kind === 'copy'
             ? { kind: 'copy', range: part.ranges[0]! }
-            : { kind: 'bytes', read: () => this.#gathered(name, part.ranges, call) },
+            : { kind: 'bytes', bytes: bytesOf(part.ranges), read: () => this.#gathered(name, part.ranges, call) },
         ),
         call,
       );
@@ -369,7 +383,7 @@ export class S3Volume implements ConditionalVolume {
         this.#removesMany = false;
       }
     }
-    await forEachLimited(names, READS_AT_ONCE, (name) => this.#removeOne(name, call));
+    await forEachLimited(names, REMOVED_ONE_BY_ONE_AT_ONCE, (name) => this.#removeOne(name, call));
   }
 
   async #removeOne(name: string, call: VolumeCall): Promise<void> {
