@@ -52,7 +52,7 @@ import { ArchiveMirrors } from './mirror/archive-mirrors.ts';
 import type { OpenedArchive } from './opened-archive.ts';
 import type { AnnouncedServer } from './owner.ts';
 import { LoggedTakedowns } from './proof/logged-takedowns.ts';
-import type { CaptureReader } from './read/capture-reader.ts';
+import type { CaptureReader, CaptureView } from './read/capture-reader.ts';
 import type { RecordReader } from './read/record-access.ts';
 import type { CaptureSpan, Retrieved, RetrievedContent, RetrieveOptions } from './read/retrieve.ts';
 import { resolveLater } from './revisit/resolve-later.ts';
@@ -267,9 +267,9 @@ export class Archive implements CaptureReader {
     return this.#maintain(() => this.#opened.freeing(() => recompressArchive(this.#opened, options)));
   }
 
-  /** A view of the captures at this moment. Later changes are not visible in it. */
-  view(): Promise<CaptureReader & AsyncDisposable> {
-    return this.#opened.catalog.view();
+  /** A view of the captures at this moment. Later changes are not visible in it, unless it `isLong` (CatalogView). */
+  view({ isLong = false } = {}): Promise<CaptureView & AsyncDisposable> {
+    return isLong ? this.#opened.catalog.longView() : this.#opened.catalog.view();
   }
 
   captures(range: CaptureRange, pageSize?: number): AsyncIterable<Capture[]> {

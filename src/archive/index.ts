@@ -67,7 +67,7 @@ export type { ArchiveOptions } from './opened-archive.ts';
 export { type AnnouncedServer, ownerOf } from './owner.ts';
 export type { SearchProgress } from './proof/barred-search.ts';
 export type { TakedownCheck } from './proof/takedown-check.ts';
-export type { CaptureReader } from './read/capture-reader.ts';
+export type { CaptureReader, CaptureView } from './read/capture-reader.ts';
 export { type RecordLocation, type RecordReader, releasePayload } from './read/record-access.ts';
 export {
   isRedirection,

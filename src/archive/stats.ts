@@ -51,7 +51,7 @@ const WALKS = 3;
 
 export async function archiveStats(archive: OpenedArchive, options: StatsOptions = {}): Promise<ArchiveStats> {
   const { catalog, collections, scratch } = archive;
-  await using view = await catalog.view();
+  await using view = await catalog.longView();
   const totals = await view.totals();
   // A segment is listed before its first record is committed.
   const segments = (await view.segments()).filter(({ bytes }) => bytes > 0);

@@ -85,6 +85,11 @@ export const ERROR_CATALOGUE = {
     'the catalog was made by another version of Pinakes',
     'Use that version, or run `pinakes rebuild`, which makes the catalog again from the segments.',
   ),
+  CATALOG_VIEW_ENDED: entry(
+    'the view of the catalog was open for too long',
+    'Begin again, with less at once if that is possible. While a view is open, the database cannot remove old rows.',
+    true,
+  ),
   CONFIRMATION_NEEDED: entry(
     'the command needs a confirmation, and there is no terminal to ask for it',
     'Add --yes to go ahead, or --dry-run for a preview.',

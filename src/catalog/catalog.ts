@@ -49,9 +49,15 @@ export type Block = {
   readonly size: number;
   /** The record that holds the content. */
   readonly holder: Place;
-  /** Number of captures that have this content. */
+  /**
+   * Number of captures that have this content. A look-up in a shared catalog counts no further than REFERENCES_COUNTED,
+   * because a popular content has millions; `countReferences` and the scan `blocks` count all of them.
+   */
   readonly references: number;
 };
+
+/** The most references that a look-up of blocks counts in a shared catalog. */
+export const REFERENCES_COUNTED = 1000;
 
 /** The state of a segment. A sealing segment has a fixed list of parts, and takes no more records (H1). */
 export type SegmentState = 'open' | 'sealing' | 'sealed';
@@ -335,20 +341,35 @@ export function onlyKeyOf({ keyFrom, keyTo }: CaptureRange): UrlKey | undefined 
 /** All captures of a key are read at once if there are at most this many, as for nearly every key. */
 export const FEW_CAPTURES = 32;
 
-/** A read-only view of one instant; later changes are not visible in it. */
+/**
+ * Reads a catalog. There are three ways, which differ only in the instants that are seen:
+ *
+ * - `Catalog.view()` is one instant; later changes are not visible in it. A shared catalog must keep every row that is
+ *   changed while a view is open, so it ends its views after some minutes (CATALOG_VIEW_ENDED). A view is for work
+ *   that compares answers with each other, such as a preview and the deletion that it shows.
+ * - The catalog itself, and `Catalog.longView()`, answer each question as of its own instant. A scan (`captures`,
+ *   `blocks`, `notePages`) of a catalog that is not shared is of the instant when its first page is requested. A scan
+ *   of a shared catalog reads each page at an instant of its own, so that an export may take days:
+ *     - What is there from the first page to the last is given exactly once, in order.
+ *     - What is added or removed meanwhile may be given or not. A caller who wants the captures of one instant
+ *       compares root places with the bounds of a snapshot (ledger/snapshot-bounds.ts).
+ *     - A capture that is moved meanwhile, by a compaction, is given once, with its place before or after. In reverse
+ *       it may be left out if it is moved while the scan is among captures of its key and time.
+ */
 export interface CatalogView {
   /** Blocks of these digests with all their overflows, in the order of the digests. Used for deduplication. */
   findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]>;
   getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]>;
+  /** The number of captures that have each of these contents, however many they are. */
+  countReferences(keys: readonly BlockKey[]): Promise<number[]>;
   /**
    * For each digest, candidates: blocks for which some record declared a digest with the same beginning, in order of
    * their keys, at most 256. A declared digest proves nothing; a caller that relies on it must read the content.
    */
   findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]>;
   /**
-   * Captures in order of key (the bytes of its UTF-8), time and place, in pages, as of the instant when the first page
-   * is requested. Keys with the same first 512 bytes may be in another, fixed order; the captures of one key are always
-   * together.
+   * Captures in order of key (the bytes of its UTF-8), time and place, in pages. Keys with the same first 512 bytes may
+   * be in another, fixed order; the captures of one key are always together.
    */
   captures(range: CaptureRange, pageSize?: number): AsyncIterable<Capture[]>;
   /**
@@ -443,6 +464,8 @@ export interface Catalog extends CatalogView {
   /** Called when it is certain that the server has all commits of the former one. All former leases have ended. */
   trust?(): Promise<void>;
   view(): Promise<CatalogView & AsyncDisposable>;
+  /** A view of an embedded catalog; the present state of a shared one. For work that may take hours. */
+  longView(): Promise<CatalogView & AsyncDisposable>;
   /** Bytes on disk, as far as known. */
   bytes(): Promise<number>;
   /**

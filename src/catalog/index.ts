@@ -31,6 +31,7 @@ export {
   type NewCapture,
   type NewSegment,
   type Place,
+  REFERENCES_COUNTED,
   type RootSegment,
   rangeOfKey,
   type Segment,

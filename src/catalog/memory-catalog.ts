@@ -176,6 +176,10 @@ export class MemoryCatalog extends MemoryView implements Catalog {
     return Object.assign(frozen, { [Symbol.asyncDispose]: async () => {} });
   }
 
+  longView(): Promise<CatalogView & AsyncDisposable> {
+    return this.view();
+  }
+
   async bytes(): Promise<number> {
     return 0;
   }

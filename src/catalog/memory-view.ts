@@ -71,6 +71,10 @@ export class MemoryView implements CatalogView {
     return found.map((block) => block && counted.shift());
   }
 
+  async countReferences(keys: readonly BlockKey[]): Promise<number[]> {
+    return (await this.getBlocks(keys)).map((block) => block?.references ?? 0);
+  }
+
   async findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]> {
     const aliases = [...this.contents.aliases.values()];
     return declared.map((digest) => {

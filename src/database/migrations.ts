@@ -13,7 +13,7 @@ export type Migration = (schema: string) => string;
 export async function migrate(database: Database, part: string, steps: readonly Migration[]): Promise<void> {
   const { schema } = database;
   if ((await versionOf(database, part, steps.length, database.query)) === steps.length) return;
-  await database.transact(async (query) => {
+  const make = async (query: Query) => {
     await query(`select pg_advisory_xact_lock(hashtextextended($1, 0))`, [schema]);
     await query(`create schema if not exists ${schema}`);
     await query(`create table if not exists ${schema}.versions (part text primary key, version integer not null)`);
@@ -24,7 +24,8 @@ export async function migrate(database: Database, part: string, steps: readonly 
       `insert into ${schema}.versions values ($1, $2) on conflict (part) do update set version = excluded.version`,
       [part, steps.length],
     );
-  });
+  };
+  await database.transact(make, { isLong: true });
 }
 
 /** How many steps of the part were made. */

@@ -22,6 +22,13 @@ export function isConflict(error: unknown): boolean {
   return error instanceof Conflict || CONFLICTS.has((error as Failure | null)?.code);
 }
 
+/** Whether the connection failed, so that no more can be asked on it. */
+export function isOfConnection(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as Failure;
+  if (typeof code === 'string') return SYSTEM_ERROR.test(code) || code.startsWith('57P') || code === '25P03';
+  return error instanceof Error && DRIVER_MESSAGE.test(String(message));
+}
+
 export function postgresError(thrown: unknown, where: string, isClosed: boolean): unknown {
   const error = firstFailure(thrown);
   if (error instanceof PinakesError) return error;
@@ -49,7 +56,8 @@ const STATES: readonly (readonly [start: string, code: ErrorCode])[] = [
 
 /** Failures of the connection: system errors have a code, those of the driver only a message. */
 const SYSTEM_ERROR = /^E[A-Z]+$/;
-const DRIVER_MESSAGE = /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded)/i;
+const DRIVER_MESSAGE =
+  /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded|Query read timeout|Client was closed|This socket has been ended)/i;
 const CLOSED_MESSAGE = /after calling end on the pool|Client was closed|released to the pool/i;
 
 function codeOf(code: unknown, message: string, isClosed: boolean): ErrorCode | undefined {

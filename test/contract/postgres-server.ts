@@ -10,6 +10,7 @@
  * - The package has no psql: `pg` of the catalog is the client.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -45,33 +46,61 @@ function programPackage(): string | undefined {
   }
 }
 
+/**
+ * A server to use instead of one of our own, for another version of PostgreSQL: the address of a database in which the
+ * tests may make schemas. Tests that stop the server or change its settings then do not run.
+ */
+const GIVEN_URL = process.env.PINAKES_TEST_POSTGRES;
+
 /** Says why tests on PostgreSQL cannot run here; false where they can. The value of the option `skip` of a test. */
-export const noPostgres: string | false = programPackage()
-  ? false
-  : `there is no PostgreSQL for the tests on ${process.platform} ${process.arch}`;
+export const noPostgres: string | false =
+  GIVEN_URL !== undefined || programPackage()
+    ? false
+    : `there is no PostgreSQL for the tests on ${process.platform} ${process.arch}`;
+
+/** Says why tests that need a server of their own cannot run here. */
+export const noOwnPostgres: string | false =
+  GIVEN_URL === undefined ? noPostgres : 'the server of PINAKES_TEST_POSTGRES is used';
 
 export class PostgresServer {
   readonly #directory: string;
   readonly #programs: string;
   readonly #port: number;
+  readonly #settings: readonly string[];
   #process: ChildProcess | undefined;
+  #given: { readonly url: string; readonly drop: () => Promise<void> } | undefined;
 
-  private constructor(directory: string, programs: string, port: number) {
+  private constructor(directory: string, programs: string, port: number, settings: readonly string[]) {
+    this.#settings = settings;
     this.#directory = directory;
     this.#programs = programs;
     this.#port = port;
   }
 
-  static async start(): Promise<PostgresServer> {
+  /** Starts a server with these settings besides the usual ones, such as `shared_buffers=64MB`. */
+  static async start(settings: readonly string[] = []): Promise<PostgresServer> {
+    if (GIVEN_URL !== undefined) return await PostgresServer.#onGiven(GIVEN_URL);
     const directory = mkdtempSync(join(tmpdir(), 'pinakes-postgres-'));
     chmodSync(directory, 0o755);
-    const server = new PostgresServer(directory, readablePrograms(directory), await freePort());
+    const server = new PostgresServer(directory, readablePrograms(directory), await freePort(), settings);
     server.#initialise();
     await server.startAgain();
     return server;
   }
 
+  /** A new database on the server that is given. */
+  static async #onGiven(url: string): Promise<PostgresServer> {
+    const database = `pinakes_test_${randomUUID().replaceAll('-', '')}`;
+    await ask(url, `create database ${database} encoding 'UTF8' lc_collate 'C' lc_ctype 'C' template template0`);
+    const server = new PostgresServer('', '', 0, []);
+    const own = new URL(url);
+    own.pathname = `/${database}`;
+    server.#given = { url: own.href, drop: () => ask(url, `drop database ${database} with (force)`) };
+    return server;
+  }
+
   get url(): string {
+    if (this.#given) return this.#given.url;
     return `postgresql://pinakes@127.0.0.1:${this.#port}/postgres`;
   }
 
@@ -79,6 +108,7 @@ export class PostgresServer {
   async startAgain(): Promise<void> {
     const log = openSync(this.#log, 'a');
     const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200'];
+    settings.push(...this.#settings);
     const child = spawn(
       join(this.#programs, 'bin/postgres'),
       ['-D', this.#data, '-p', String(this.#port), ...settings.flatMap((setting) => ['-c', setting])],
@@ -109,7 +139,13 @@ export class PostgresServer {
     await ended;
   }
 
+  /** What the server has written to its log. */
+  log(): string {
+    return readFileSync(this.#log, 'utf8');
+  }
+
   async dispose(): Promise<void> {
+    if (this.#given) return await this.#given.drop();
     await this.stop('immediate');
     rmSync(this.#directory, { recursive: true });
   }
@@ -165,6 +201,13 @@ export class PostgresServer {
   readonly #kill = (): void => {
     this.#process?.kill('SIGQUIT');
   };
+}
+
+async function ask(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(statement);
+  await client.end();
 }
 
 type Link = { readonly source: string; readonly target: string };

@@ -122,6 +122,7 @@ export class SimulatedCatalog implements Catalog {
   incarnation = (): Promise<number> => this.#asking('the incarnation', () => this.#inner.incarnation());
   isAdopting = (): Promise<boolean> => this.#asking('whether it is being adopted', () => this.#isAdopting());
   view = (): Promise<CatalogView & AsyncDisposable> => this.#asking('a view', () => this.#inner.view());
+  longView = (): Promise<CatalogView & AsyncDisposable> => this.#asking('a view', () => this.#inner.longView());
   bytes = (): Promise<number> => this.#asking('its size', () => this.#inner.bytes());
   segments = (): Promise<Segment[]> => this.#asking('the segments', () => this.#inner.segments());
   totals = (): Promise<Totals> => this.#asking('the totals', () => this.#inner.totals());
@@ -133,6 +134,10 @@ export class SimulatedCatalog implements Catalog {
 
   getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]> {
     return this.#asking('contents', () => this.#inner.getBlocks(keys));
+  }
+
+  countReferences(keys: readonly BlockKey[]): Promise<number[]> {
+    return this.#asking('references to contents', () => this.#inner.countReferences(keys));
   }
 
   findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]> {

@@ -31,7 +31,7 @@ export async function* exportCdxj(
 ): AsyncGenerator<string> {
   const { digests = 'own' } = options;
   async function* lines(): AsyncGenerator<string> {
-    await using view = await archive.catalog.view();
+    await using view = await archive.catalog.longView();
     let captures = 0;
     for await (const page of selectCaptures(view, selection)) {
       options.signal?.throwIfAborted();

@@ -59,7 +59,7 @@ async function* rowsOf(
   { onProgress, signal }: ParquetExportOptions,
 ): AsyncGenerator<ParquetValue[]> {
   let captures = 0;
-  await using view = await archive.catalog.view();
+  await using view = await archive.catalog.longView();
   for await (const page of selectCaptures(view, selection)) {
     signal?.throwIfAborted();
     const held = page.filter((capture) => capture.block !== undefined);

@@ -81,7 +81,7 @@ export async function* sliceOf(
 }
 
 async function* placeLines(archive: OpenedArchive, selection: Selection): AsyncGenerator<string> {
-  await using view = await archive.catalog.view();
+  await using view = await archive.catalog.longView();
   const places = await RootPlaces.load(view);
   for await (const page of selectCaptures(view, selection)) {
     for (const { place, kind, block } of page) {

@@ -50,7 +50,7 @@ async function* linesOf(path: string, filename: string): AsyncGenerator<string> 
 }
 
 async function* pagesOf(archive: OpenedArchive, selection: Selection) {
-  await using view = await archive.catalog.view();
+  await using view = await archive.catalog.longView();
   for await (const page of selectCaptures(view, selection)) {
     for (const capture of page) {
       const { url, time, status, mime } = capture;

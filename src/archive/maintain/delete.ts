@@ -9,7 +9,7 @@ import type { Capture } from '../../catalog/index.ts';
 import type { UrlKey } from '../../url/index.ts';
 import { sortLines } from '../../warc/index.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
-import type { CaptureReader } from '../read/capture-reader.ts';
+import type { CaptureView } from '../read/capture-reader.ts';
 import { blockId, parseBlockId } from '../revisit/catalog-draft.ts';
 import { refreshSegments } from '../segment/listed-segment.ts';
 import { type Selection, selectCaptures } from '../selection.ts';
@@ -41,7 +41,7 @@ const STEP_CAPTURES = 2000;
 export async function previewDelete(
   scratch: string,
   selection: Selection,
-  view: CaptureReader,
+  view: CaptureView,
   options: Omit<DeleteOptions, 'seen'> = {},
 ): Promise<DeletePreview> {
   const preview: DeletePreview = {
@@ -95,11 +95,13 @@ export async function previewDelete(
 /** A content, and how many of the captures to delete have it. */
 type Touched = { readonly id: string; captures: number };
 
-async function countContents(view: CaptureReader, touched: readonly Touched[], preview: DeletePreview): Promise<void> {
-  const blocks = await view.getBlocks(touched.map(({ id }) => parseBlockId(id)!));
+async function countContents(view: CaptureView, touched: readonly Touched[], preview: DeletePreview): Promise<void> {
+  const keys = touched.map(({ id }) => parseBlockId(id)!);
+  const blocks = await view.getBlocks(keys);
+  const references = await view.countReferences(keys);
   for (const [index, block] of blocks.entries()) {
     if (!block) continue;
-    if (block.references > touched[index]!.captures) preview.contentsKept++;
+    if (references[index]! > touched[index]!.captures) preview.contentsKept++;
     else {
       preview.contents++;
       preview.contentBytes += block.size;
@@ -110,7 +112,7 @@ async function countContents(view: CaptureReader, touched: readonly Touched[], p
 export type DeleteOptions = {
   readonly signal?: AbortSignal;
   /** The view in which the captures were seen. Captures that were stored since are not deleted. */
-  readonly seen?: CaptureReader;
+  readonly seen?: CaptureView;
   /** Called with the number of captures so far. */
   readonly onProgress?: (captures: number) => void;
 };

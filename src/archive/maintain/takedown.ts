@@ -164,10 +164,11 @@ async function factsOf(
   const ids = [...going.keys()];
   for (let at = 0; at < ids.length; at += BLOCKS_AT_ONCE) {
     const keys = ids.slice(at, at + BLOCKS_AT_ONCE).map((id) => parseBlockId(id)!);
-    for (const block of await catalog.getBlocks(keys)) {
+    const references = await catalog.countReferences(keys);
+    for (const [index, block] of (await catalog.getBlocks(keys)).entries()) {
       if (!block) continue;
       const holder = names.get(block.holder.segment);
-      const others = block.references - going.get(blockId(block.key))!;
+      const others = references[index]! - going.get(blockId(block.key))!;
       const isKept = others > 0 && !barred.has(contentId(block.key));
       if (holder !== undefined && !isKept) segments.add(holder);
       if (isKept && kept.length < KEPT_MAX)

@@ -9,3 +9,6 @@ export type CaptureReader = Pick<
   CatalogView,
   'captures' | 'capturesOf' | 'findCaptures' | 'nearest' | 'getBlocks' | 'blocks' | 'totals'
 >;
+
+/** A view can count all references to a content as well. */
+export type CaptureView = CaptureReader & Pick<CatalogView, 'countReferences'>;

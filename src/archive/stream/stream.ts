@@ -355,7 +355,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       assertOrder(await rootPlacesOf(this.#archive), this.#position);
       const { rebuilds } = segmentRegistry;
       const isRebuilt = () => segmentRegistry.rebuilds !== rebuilds;
-      await using view = await this.#archive.catalog.view();
+      await using view = await this.#archive.catalog.longView();
       if (isRebuilt()) continue;
       this.#lastMoment = undefined;
       const options = { order, selection: this.#selection, after: this.#position, scratch, signal: this.#signal };

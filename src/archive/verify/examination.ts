@@ -48,7 +48,7 @@ export class Examination {
   async examineContents(): Promise<void> {
     const { lost, isDoubted, watch } = this.#options;
     let doubted: Block[] = [];
-    await using view = await this.#archive.catalog.view();
+    await using view = await this.#archive.catalog.longView();
     for await (const page of view.blocks()) {
       for (const block of page) {
         const loss = lost.of(block.holder.segment);
@@ -67,7 +67,7 @@ export class Examination {
 
   async examineCaptures(): Promise<void> {
     const { lost, isDoubted, watch } = this.#options;
-    await using view = await this.#archive.catalog.view();
+    await using view = await this.#archive.catalog.longView();
     for await (const page of view.captures({})) {
       for (const capture of page) {
         const loss = lost.of(capture.place.segment);

@@ -338,6 +338,10 @@ export class LevelCatalog implements Catalog {
     });
   }
 
+  longView(): Promise<CatalogView & AsyncDisposable> {
+    return this.view();
+  }
+
   /** A caller that looks up contents is about to store them: the rows are kept for that change. */
   async findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]> {
     const { batchNumber } = this.#state;
@@ -349,6 +353,10 @@ export class LevelCatalog implements Catalog {
     // A single row needs no snapshot, and retrieval reads one at a time.
     if (keys.length === 1) return new LevelView(this.#database, undefined, this.#state.mimes).getBlocks(keys);
     return this.#ask((view) => view.getBlocks(keys));
+  }
+
+  countReferences(keys: readonly BlockKey[]): Promise<number[]> {
+    return this.#ask((view) => view.countReferences(keys));
   }
 
   findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]> {

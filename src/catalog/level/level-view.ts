@@ -114,6 +114,10 @@ export class LevelView implements CatalogView {
     });
   }
 
+  async countReferences(keys: readonly BlockKey[]): Promise<number[]> {
+    return (await this.getBlocks(keys)).map((block) => block?.references ?? 0);
+  }
+
   findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]> {
     return this.#guard(async () => {
       const references: BlockReference[][] = declared.map(() => []);

@@ -1,6 +1,7 @@
 /**
  * The changes of a group whose checks have passed, in the order of CommitGroup. What the changes depend on was locked
- * before (commit.ts). Groups of the usual kind, stores, need three statements: blocks, captures, the segment's row.
+ * before (commit.ts). Groups of the usual kind, stores, need four statements: blocks, captures, the segment's row, the
+ * totals.
  */
 import { EMPTY, utf8 } from '../../base/index.ts';
 import { type Column, Conflict, namesOf, type Query, rowSet } from '../../database/index.ts';
@@ -32,9 +33,11 @@ import {
   isSamePlace,
   MARKED_CAPTURE_COLUMNS,
   type MarkedCapture,
+  number,
   PLACE_COLUMNS,
 } from './rows.ts';
-import type { Tables } from './tables.ts';
+import { addToTotals } from './running-totals.ts';
+import { REFERS_TO, type Tables } from './tables.ts';
 
 type Buried = DeadRecord & { readonly segment: number };
 type Surplus = SurplusRecord & { readonly segment: number };
@@ -91,8 +94,11 @@ export class CommitChanges {
   readonly #touched: (BlockKey | undefined)[] = [];
   readonly #dead: Buried[] = [];
   readonly #surplus: Surplus[] = [];
+  /** The captures that the group removes or moves away. */
+  readonly #removed = new Set<string>();
   /** The blocks of the captures that the group puts. */
   readonly #referred = new Set<string>();
+  readonly #change = { captures: 0, blocks: 0, revisits: 0, payloadBytes: 0, uniquePayloadBytes: 0 };
 
   constructor(query: Query, tables: Tables, group: CommitGroup, locked: LockedRows) {
     this.#query = query;
@@ -101,7 +107,8 @@ export class CommitChanges {
     this.#locked = locked;
   }
 
-  async make(): Promise<CommitOutcome> {
+  /** Undefined: the group puts captures in the place of others, which are not locked. */
+  async make(): Promise<CommitOutcome | undefined> {
     const group = this.#group;
     const { deleted, bars, surplus, aliases, notes } = this.#tables;
     const captures = await this.#removeCaptures();
@@ -110,7 +117,7 @@ export class CommitChanges {
     await this.#insert(bars, group.bars ?? [], BAR, 'on conflict do nothing');
     await this.#moveHolders();
     const lost = await this.#addBlocks();
-    await this.#putCaptures(captures);
+    if (!(await this.#putCaptures(captures))) return undefined;
     await this.#bury(this.#dead);
     await this.#putSurplus(this.#surplus);
     await this.#bury(group.dead ?? []);
@@ -127,7 +134,9 @@ export class CommitChanges {
     const put = Object.entries(group.putNotes ?? {});
     await this.#insert(notes, put, NOTE, 'on conflict (name) do update set text = excluded.text');
     for (const change of group.segments ?? []) await this.#changeSegment(change);
-    return { kind: 'committed', lost: await this.#counted(lost), freed: await this.#free() };
+    const outcome: CommitOutcome = { kind: 'committed', lost: await this.#counted(lost), freed: await this.#free() };
+    await addToTotals(this.#query, this.#tables, this.#change);
+    return outcome;
   }
 
   /** Numbers of collections in notes are not dealt again. The counter comes before the notes, as where it is dealt. */
@@ -168,11 +177,31 @@ export class CommitChanges {
         this.#dead.push({ segment, offset, length, block: to.block });
       }
     }
-    await this.#delete(this.#tables.captures, [...removed.values()], CAPTURE_ID);
+    // One that was not locked came later, and is as if it had been added after this commit.
+    const locked = [...removed].filter(([id]) => this.#locked.captures.has(id));
+    await this.#delete(
+      this.#tables.captures,
+      locked.map(([, capture]) => capture),
+      CAPTURE_ID,
+    );
+    for (const id of removed.keys()) {
+      this.#count(this.#locked.captures.get(id), -1);
+      this.#removed.add(id);
+    }
     return put;
   }
 
-  async #putCaptures(moved: ReadonlyMap<string, MarkedCapture>): Promise<void> {
+  /** Counts a capture that is added or removed. */
+  #count(capture: Pick<Capture, 'kind' | 'block'> | undefined, by: 1 | -1): void {
+    if (!capture) return;
+    this.#change.captures += by;
+    if (capture.kind === 'revisit') this.#change.revisits += by;
+    const held = capture.block && this.#locked.blocks.get(blockId(capture.block));
+    if (held) this.#change.payloadBytes += by * held.size;
+  }
+
+  /** False when a capture has the place of another that is not locked. */
+  async #putCaptures(moved: ReadonlyMap<string, MarkedCapture>): Promise<boolean> {
     const put = new Map(moved);
     const marks = new Set<string>();
     for (const { capture, marks: [own = EMPTY] = [], mayRepeat } of this.#group.captures ?? []) {
@@ -182,17 +211,24 @@ export class CommitChanges {
       put.set(captureId(capture), { capture, mark: marks.has(name) ? EMPTY : mark });
       marks.add(name);
     }
-    const key = namesOf(CAPTURE_ID);
-    const rest = MARKED_CAPTURE_COLUMNS.slice(CAPTURE_ID.length);
-    const changes = rest.map(({ name }) => `${name} = excluded.${name}`).join(', ');
     for (const { capture } of put.values()) if (capture.block) this.#referred.add(blockId(capture.block));
     const inOrder = [...put].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, capture]) => capture);
-    await this.#insert(
+    await this.#removeReplaced(put);
+    const end = `on conflict (${namesOf(CAPTURE_ID)}) do nothing returning kind`;
+    if ((await this.#insert(this.#tables.captures, inOrder, MARKED_CAPTURE_COLUMNS, end)) < put.size) return false;
+    for (const { capture } of put.values()) this.#count(capture, 1);
+    return true;
+  }
+
+  /** Removes the captures in whose place the group puts others, as far as they were locked. */
+  async #removeReplaced(put: ReadonlyMap<string, MarkedCapture>): Promise<void> {
+    const replaced = [...put].filter(([id]) => this.#locked.captures.has(id) && !this.#removed.has(id));
+    await this.#delete(
       this.#tables.captures,
-      inOrder,
-      MARKED_CAPTURE_COLUMNS,
-      `on conflict (${key}) do update set ${changes}`,
+      replaced.map(([, { capture }]) => capture),
+      CAPTURE_ID,
     );
+    for (const [id] of replaced) this.#count(this.#locked.captures.get(id), -1);
   }
 
   async #moveHolders(): Promise<void> {
@@ -233,10 +269,29 @@ export class CommitChanges {
       }
     }
     absent.sort((a, b) => (blockId(a.key) < blockId(b.key) ? -1 : 1));
-    const end = `on conflict do nothing returning overflow`;
-    const inserted = await this.#insert(this.#tables.blocks, absent, BLOCK_COLUMNS, end);
-    if (inserted < absent.length) throw new Conflict();
+    await this.#insertBlocks(absent);
     return lost;
+  }
+
+  /** Captures may have waited for the content: their payload counts from now on. */
+  async #insertBlocks(absent: readonly NewBlock[]): Promise<void> {
+    if (absent.length === 0) return;
+    const { blocks, captures } = this.#tables;
+    const rows = rowSet('r', absent, BLOCK_COLUMNS, 1);
+    const names = namesOf(BLOCK_COLUMNS);
+    const [added] = await this.#query(
+      `with b as (
+         insert into ${blocks} (${names}) select ${names} from ${rows.table} order by n on conflict do nothing
+         returning digest, overflow, size
+       ) select count(*) as count,
+         coalesce(sum(b.size * (select count(*) from ${captures} c where ${REFERS_TO})), 0)::bigint as waiting
+       from b`,
+      rows.values,
+    );
+    if (number(added!.count) < absent.length) throw new Conflict();
+    this.#change.blocks += absent.length;
+    this.#change.payloadBytes += number(added!.waiting);
+    for (const { size } of absent) this.#change.uniquePayloadBytes += size;
   }
 
   /** Enters dead records. A record that is dead is not surplus too. */
@@ -286,17 +341,23 @@ export class CommitChanges {
   async #free(): Promise<number> {
     if (this.#group.keepsUnreferenced) return 0;
     const touched = [...this.#touched, ...(this.#group.sweep ?? [])];
-    const keys = distinctKeys(touched).filter((key) => !this.#referred.has(blockId(key)));
+    // A block that another commit has added since is not locked: captures that refer to it may be on their way.
+    const keys = distinctKeys(touched).filter((key) => {
+      const id = blockId(key);
+      return this.#locked.blocks.has(id) && !this.#referred.has(id);
+    });
     if (keys.length === 0) return 0;
     const { blocks, captures } = this.#tables;
     const rows = rowSet('r', keys, BLOCK_KEY, 1);
     const freed = await this.#query(
       `delete from ${blocks} b using ${rows.table}
        where b.digest = r.digest and b.overflow = r.overflow and not exists (
-         select from ${captures} c where c.digest = b.digest and c.overflow = b.overflow and c.digest <> ''
-       ) returning b.overflow`,
+         select from ${captures} c where ${REFERS_TO}
+       ) returning b.size`,
       rows.values,
     );
+    this.#change.blocks -= freed.length;
+    for (const { size } of freed) this.#change.uniquePayloadBytes -= number(size);
     return freed.length;
   }
 

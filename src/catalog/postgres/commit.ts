@@ -14,6 +14,12 @@
  * All groups lock in this order, so they wait for one another without deadlocks. A block that another transaction
  * inserts after step 5 makes the transaction begin again, and step 5 then finds it.
  *
+ * Two kinds of groups are made again in another way, because the totals must stay exact:
+ *
+ * - A group with a capture whose content is absent passes the gate alone. Otherwise another commit could add the
+ *   content at the same moment, and neither would count the payload of the capture.
+ * - A group that puts a capture in the place of another locks that one in step 4.
+ *
  * A removal counts the references of a block in a statement after step 5. A commit that refers to the block has either
  * ended before, and its captures are counted, or waits in step 5 and will not find the block.
  */
@@ -21,6 +27,7 @@
 import { type Column, type Query, rollBack, rowSet } from '../../database/index.ts';
 import {
   ADOPTION_LEASE,
+  type BlockKey,
   type Capture,
   type CommitGroup,
   type CommitOutcome,
@@ -31,15 +38,36 @@ import {
 import { isAsExpected, isDestructive } from '../commit-group.ts';
 import { CommitChanges } from './commit-changes.ts';
 import { BAR_COLUMNS, isBarred } from './postgres-view.ts';
-import { blockId, captureId, type LockedCapture, lockBlocks, lockCaptures, lockSegments } from './row-lock.ts';
+import {
+  blockId,
+  captureId,
+  type LockedCapture,
+  type LockedRows,
+  lockBlocks,
+  lockCaptures,
+  lockSegments,
+} from './row-lock.ts';
 import { CAPTURE_IDENTITY, isSameKey, isSamePlace, number } from './rows.ts';
 import { SERVER, type Tables } from './tables.ts';
 
+/** How a group is committed: alone, or with the captures locked that it replaces. */
+export type CommitWay = { readonly isAlone: boolean; readonly replaces: boolean };
+
+export const USUAL_WAY: CommitWay = { isAlone: false, replaces: false };
+
+/** The group has to be committed in another way. Nothing was changed. */
+export type OtherWay = { readonly kind: 'other way'; readonly way: CommitWay };
+
 /** Checks a group and makes its changes, in the transaction of the query. A refusal rolls the transaction back. */
-export async function commitGroup(query: Query, tables: Tables, group: CommitGroup): Promise<CommitOutcome> {
+export async function commitGroup(
+  query: Query,
+  tables: Tables,
+  group: CommitGroup,
+  way: CommitWay = USUAL_WAY,
+): Promise<CommitOutcome | OtherWay> {
   const refuse = (outcome: CommitOutcome) => rollBack(outcome);
   const { lease, referents = [], deletions = [], blocks: added = [] } = group;
-  await passGate(query, tables, group);
+  await passGate(query, tables, way.isAlone || forbidsOthers(group));
   if (lease && !(await holdsLease(query, tables, lease))) refuse({ kind: 'fenced', why: 'lease' });
   const segments = await lockSegments(query, tables, group);
   const { id } = group;
@@ -49,7 +77,7 @@ export async function commitGroup(query: Query, tables: Tables, group: CommitGro
     refuse({ kind: 'fenced', why: 'adopting' });
   if (!(group.segments ?? []).every((change) => isAsExpected(segments.get(change.number), change, lease)))
     refuse({ kind: 'fenced', why: 'segment' });
-  const captures = await lockCaptures(query, tables, group);
+  const captures = await lockCaptures(query, tables, group, way.replaces);
   const blocks = await lockBlocks(query, tables, group, captures);
   const stale = referents.filter(({ key, holder }) => !isSamePlace(blocks.get(blockId(key))?.holder, holder));
   const other = added.filter((block) => isOtherContent(blocks.get(blockId(block.key)), block));
@@ -57,7 +85,10 @@ export async function commitGroup(query: Query, tables: Tables, group: CommitGro
   const moved = indexesOf(deletions, ({ capture }) => !isStillThere(captures.get(captureId(capture)), capture));
   if (moved.length > 0) refuse({ kind: 'moved', captures: moved });
   await checkCaptures(query, tables, group, refuse);
-  return await new CommitChanges(query, tables, group, { captures, blocks }).make();
+  if (!way.isAlone && namesAbsentContent(group, { captures, blocks }))
+    return rollBack<OtherWay>({ kind: 'other way', way: { ...way, isAlone: true } });
+  const changes = new CommitChanges(query, tables, group, { captures, blocks });
+  return (await changes.make()) ?? rollBack<OtherWay>({ kind: 'other way', way: { ...way, replaces: true } });
 }
 
 /** The number of the gate's lock: of this catalog, and not the number that creating the catalog uses. */
@@ -65,9 +96,23 @@ function gateOf({ schema }: Tables): readonly [text: string, values: readonly un
   return [`(hashtextextended($1, 1))`, [schema]];
 }
 
-async function passGate(query: Query, tables: Tables, group: CommitGroup): Promise<void> {
-  const { deletions = [], deletedMarks = [], bars = [] } = group;
-  const isExclusive = deletions.length + deletedMarks.length + bars.length > 0;
+/** Whether the group deletes or bars what other commits may be about to add. */
+function forbidsOthers({ deletions = [], deletedMarks = [], bars = [] }: CommitGroup): boolean {
+  return deletions.length + deletedMarks.length + bars.length > 0;
+}
+
+/** Whether the group puts, removes or replaces a capture whose content neither the catalog nor the group has. */
+function namesAbsentContent(group: CommitGroup, { captures, blocks }: LockedRows): boolean {
+  const added = new Set((group.blocks ?? []).map(({ key }) => blockId(key)));
+  const isAbsent = (key: BlockKey | undefined) => key && !blocks.has(blockId(key)) && !added.has(blockId(key));
+  return (
+    [...captures.values()].some(({ block }) => isAbsent(block)) ||
+    (group.moves ?? []).some(({ to }) => isAbsent(to.block)) ||
+    (group.captures ?? []).some(({ capture }) => isAbsent(capture.block))
+  );
+}
+
+export async function passGate(query: Query, tables: Tables, isExclusive: boolean): Promise<void> {
   const [key, values] = gateOf(tables);
   await query(`select ${isExclusive ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared'}${key}`, values);
 }

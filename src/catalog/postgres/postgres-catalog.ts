@@ -7,10 +7,8 @@
  */
 import { assert, PinakesError, utf8 } from '../../base/index.ts';
 import { Database, type DatabaseOptions, type Query, type Row, rollBack } from '../../database/index.ts';
+import { URL_KEY_VERSION } from '../../url/index.ts';
 import {
-  type Block,
-  type Capture,
-  type CaptureRange,
   type Catalog,
   type CatalogView,
   type CommitGroup,
@@ -23,18 +21,23 @@ import {
   type Segment,
 } from '../catalog.ts';
 import { assertGroup, COLLECTION_NOTE, isSameLease } from '../commit-group.ts';
-import { commitGroup, holdsLease } from './commit.ts';
+import { commitGroup, holdsLease, passGate, USUAL_WAY } from './commit.ts';
 import { PostgresView, selectSegments } from './postgres-view.ts';
 import { number, segmentOf, text } from './rows.ts';
-import { CLEARED, createTables, haveTables, SERVER, type Tables, tablesIn } from './tables.ts';
+import { CLEARED, checkKeys, makeTables, SERVER, type Tables, tablesIn } from './tables.ts';
+
+export type PostgresCatalogOptions = DatabaseOptions & {
+  /** Whether it is opened to be cleared, which is all that can be done while its keys are of another version. */
+  readonly toClear?: boolean | undefined;
+};
 
 /** Opens the catalog in a schema of a database, and creates it if it is missing. */
-export async function openPostgresCatalog(options: DatabaseOptions): Promise<Catalog> {
+export async function openPostgresCatalog({ toClear = false, ...options }: PostgresCatalogOptions): Promise<Catalog> {
   const database = await Database.open(options);
   const tables = tablesIn(database.schema);
   try {
-    if (!(await haveTables(database.query, tables, database.where)))
-      await database.transact((query) => createTables(query, tables, database.where));
+    await makeTables(database);
+    if (!toClear) await checkKeys(database, tables);
     return new PostgresCatalog(database, tables);
   } catch (error) {
     await database.close();
@@ -42,7 +45,6 @@ export async function openPostgresCatalog(options: DatabaseOptions): Promise<Cat
   }
 }
 
-/** Single statements need no snapshot; scans have one each. */
 class PostgresCatalog extends PostgresView implements Catalog {
   readonly refusal = undefined;
   readonly batches = undefined;
@@ -58,7 +60,11 @@ class PostgresCatalog extends PostgresView implements Catalog {
 
   async commit(group: CommitGroup): Promise<CommitOutcome> {
     assertGroup(group);
-    return await this.database.transact((query) => commitGroup(query, this.#tables, group));
+    for (let way = USUAL_WAY; ; ) {
+      const outcome = await this.database.transact((query) => commitGroup(query, this.#tables, group, way));
+      if (outcome.kind !== 'other way') return outcome;
+      way = outcome.way;
+    }
   }
 
   async view(): Promise<CatalogView & AsyncDisposable> {
@@ -68,19 +74,9 @@ class PostgresCatalog extends PostgresView implements Catalog {
     });
   }
 
-  override async *captures(range: CaptureRange, pageSize?: number): AsyncGenerator<Capture[]> {
-    await using view = await this.view();
-    yield* view.captures(range, pageSize);
-  }
-
-  override async *blocks(pageSize?: number): AsyncGenerator<Block[]> {
-    await using view = await this.view();
-    yield* view.blocks(pageSize);
-  }
-
-  override async *notePages(prefix: string): AsyncGenerator<[name: string, text: string][]> {
-    await using view = await this.view();
-    yield* view.notePages(prefix);
+  async longView(): Promise<CatalogView & AsyncDisposable> {
+    const view = new PostgresView(this.database.query, this.#tables);
+    return Object.assign(view, { [Symbol.asyncDispose]: async () => {} });
   }
 
   async listSegment(segment: NewSegment, lease?: Lease): Promise<Segment | undefined> {
@@ -272,7 +268,7 @@ class PostgresCatalog extends PostgresView implements Catalog {
 
   async #damageOf(check: string, oid: unknown): Promise<string | undefined> {
     try {
-      await this.database.query(`select ${check}`, [oid]);
+      await this.database.longQuery(`select ${check}`, [oid]);
       return undefined;
     } catch (error) {
       if (error instanceof PinakesError && error.code === 'CATALOG_DAMAGED') return error.detail ?? error.message;
@@ -285,10 +281,13 @@ class PostgresCatalog extends PostgresView implements Catalog {
    * incarnation stay.
    */
   async clear(notes: Readonly<Record<string, string>> = {}): Promise<void> {
-    await this.database.transact(async (query) => {
+    const make = async (query: Query) => {
+      await passGate(query, this.#tables, true);
       for (const name of CLEARED) await query(`delete from ${this.#tables[name]}`);
+      await query(`update ${this.#tables.state} set url_key_version = ${URL_KEY_VERSION}`);
       await commitGroup(query, this.#tables, { putNotes: notes });
-    });
+    };
+    await this.database.transact(make, { isLong: true });
   }
 
   close(): Promise<void> {

@@ -1,8 +1,10 @@
 /**
  * Reads a catalog on PostgreSQL. Each question is one statement, so it sees one instant even outside of a snapshot. The
- * scans (`captures`, `blocks`, `notePages`) are many statements, and need a snapshot.
+ * scans (`captures`, `blocks`, `notePages`) are one statement for each page.
  *
- * Pages are found by the last row of the page before. They end early when their texts have many bytes.
+ * Pages are found by the last row of the page before. They end early when their texts have many bytes. Outside of a
+ * snapshot, a capture of the key and time of that row may be moved behind it before the next page is read, and would be
+ * given twice (see `#withoutMoved`).
  */
 import { assert, type EpochMs, utf8 } from '../../base/index.ts';
 import { type Column, namesOf, type Query, type Row, rowSet } from '../../database/index.ts';
@@ -19,6 +21,7 @@ import {
   type DeadRecord,
   FEW_CAPTURES,
   type Mark,
+  REFERENCES_COUNTED,
   type Segment,
   type SurplusRecord,
   type Totals,
@@ -37,17 +40,20 @@ import {
   captureOf,
   deadRecordOf,
   number,
-  REVISIT_KIND,
   segmentOf,
   surplusRecordOf,
   text,
 } from './rows.ts';
-import type { Tables } from './tables.ts';
+import { readTotals } from './running-totals.ts';
+import { REFERS_TO, type Tables } from './tables.ts';
 
 export const PAGE_SIZE = 1000;
 
 /** The most bytes of the texts of a page, so that long URLs do not make it large. */
 const PAGE_BYTES_MAX = 1024 * 1024;
+
+/** The most captures of one moment that a scan remembers. */
+const GIVEN_MAX = 10_000;
 
 const CAPTURES = namesOf(CAPTURE_COLUMNS, 'c');
 const IN_ORDER = 'c.key, c.time, c.segment, c.record_offset';
@@ -90,7 +96,7 @@ export class PostgresView implements CatalogView {
   constructor(query: Query, tables: Tables) {
     this.#query = query;
     this.#tables = tables;
-    this.#blocks = selectBlocks(tables);
+    this.#blocks = selectBlocks(tables, REFERENCES_COUNTED);
   }
 
   async findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]> {
@@ -115,6 +121,16 @@ export class PostgresView implements CatalogView {
     return blocks;
   }
 
+  async countReferences(keys: readonly BlockKey[]): Promise<number[]> {
+    const rows = rowSet('b', keys, BLOCK_KEY, 1);
+    const found = await this.#query(
+      `select (select count(*) from ${this.#tables.captures} c where ${REFERS_TO}) as count
+       from ${rows.table} order by b.n`,
+      rows.values,
+    );
+    return found.map((row) => number(row.count));
+  }
+
   async findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]> {
     const rows = rowSet('r', declared, [{ name: 'declared', type: 'bytea', of: declaredStart }], 1);
     const found = await this.#query(
@@ -133,6 +149,8 @@ export class PostgresView implements CatalogView {
     assert(pageSize > 0, 'a page holds at least one capture');
     const order = range.reverse ? IN_ORDER.replaceAll(/(?=,|$)/g, ' desc') : IN_ORDER;
     let next: CaptureRange | undefined = range;
+    /** The captures of the last moment, as far as they were given. */
+    let given: readonly Capture[] = [];
     while (next) {
       const conditions = captureConditions(next);
       if (!conditions) return;
@@ -144,11 +162,30 @@ export class PostgresView implements CatalogView {
          ) page where bytes_before < ${PAGE_BYTES_MAX}`,
         conditions.values,
       );
-      const captures = page.map(captureOf);
-      const last = captures.at(-1);
-      if (last) yield captures;
+      const read = page.map(captureOf);
+      const captures = await this.#withoutMoved(read, given);
+      if (captures.length > 0) yield captures;
+      const last = read.at(-1);
+      if (last) given = [...given, ...captures].filter((capture) => isOfMoment(capture, last)).slice(-GIVEN_MAX);
       next = last && { ...range, after: last };
     }
+  }
+
+  /** The captures of a page without those that were given at places that they have left since. */
+  async #withoutMoved(page: Capture[], given: readonly Capture[]): Promise<Capture[]> {
+    const [one] = given;
+    const suspects = one
+      ? page.filter((capture) => isOfMoment(capture, one) && given.some((other) => isElsewhere(capture, other)))
+      : [];
+    if (suspects.length === 0) return page;
+    const asked = given.filter((other) => suspects.some((capture) => isElsewhere(capture, other)));
+    const now = await this.findCaptures(asked.map(({ urlKey, time, place }) => ({ urlKey, time, at: place })));
+    const left = asked.filter((_, index) => now[index]!.length === 0);
+    return page.filter((capture) => {
+      const index = suspects.includes(capture) ? left.findIndex((other) => isElsewhere(capture, other)) : -1;
+      if (index >= 0) left.splice(index, 1);
+      return index < 0;
+    });
   }
 
   async findCaptures(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]> {
@@ -213,7 +250,7 @@ export class PostgresView implements CatalogView {
     let after: BlockKey | undefined;
     do {
       const rows = await this.#query(
-        `${this.#blocks} where $1::bytea is null or (b.digest, b.overflow) > ($1::bytea, $2::bigint)
+        `${selectBlocks(this.#tables)} where $1::bytea is null or (b.digest, b.overflow) > ($1::bytea, $2::bigint)
          order by b.digest, b.overflow limit ${pageSize}`,
         [after?.digest, after?.overflow],
       );
@@ -264,27 +301,8 @@ export class PostgresView implements CatalogView {
     } while (after);
   }
 
-  /**
-   * Counted from the tables, so they are right whatever commits at the same moment. Sums that each commit changes would
-   * be faster to read; they need a row for each connection, and a rule for captures whose content comes later.
-   */
-  async totals(): Promise<Totals> {
-    const { captures, blocks } = this.#tables;
-    const [row] = await this.#query(
-      `select
-         (select count(*) from ${captures}) as captures,
-         (select count(*) from ${captures} where kind = ${REVISIT_KIND}) as revisits,
-         (select coalesce(sum(b.size), 0) from ${captures} c join ${blocks} b using (digest, overflow)) as payload,
-         (select count(*) from ${blocks}) as blocks,
-         (select coalesce(sum(size), 0) from ${blocks}) as unique_payload`,
-    );
-    return {
-      captures: number(row!.captures),
-      blocks: number(row!.blocks),
-      revisits: number(row!.revisits),
-      payloadBytes: number(row!.payload),
-      uniquePayloadBytes: number(row!.unique_payload),
-    };
+  totals(): Promise<Totals> {
+    return readTotals(this.#query, this.#tables);
   }
 
   async findDeleted(marks: readonly Mark[]): Promise<boolean[]> {
@@ -322,10 +340,11 @@ export class PostgresView implements CatalogView {
   }
 }
 
-/** Selects blocks `b`, with the number of captures that refer to each. */
-export function selectBlocks({ blocks, captures }: Tables): string {
+/** Selects blocks `b`, with the number of captures that refer to each, counted up to the given number. */
+export function selectBlocks({ blocks, captures }: Tables, mostReferences?: number): string {
+  const limit = mostReferences === undefined ? '' : `limit ${mostReferences}`;
   return `select ${namesOf(BLOCK_COLUMNS, 'b')}, (
-    select count(*) from ${captures} c where c.digest = b.digest and c.overflow = b.overflow and c.digest <> ''
+    select count(*) from (select from ${captures} c where ${REFERS_TO} ${limit}) c
   ) as reference_count from ${blocks} b`;
 }
 
@@ -357,6 +376,16 @@ function prefixValues(prefix: string): Uint8Array[] {
 
 function noteOf(row: Row): [name: string, text: string] {
   return [text(row.name), text(row.text)];
+}
+
+function isOfMoment(one: Capture, other: Capture): boolean {
+  return one.urlKey === other.urlKey && one.time === other.time;
+}
+
+/** Whether two captures of one moment can be the same one in different segments. */
+function isElsewhere(one: Capture, other: Capture): boolean {
+  if (one.place.segment === other.place.segment) return false;
+  return one.hash === other.hash && one.collection === other.collection && one.url === other.url;
 }
 
 /** For each of so many rows whether its number `n` was found. */

@@ -3,11 +3,11 @@ import { toHex } from '../../base/index.ts';
 import { namesOf, type Query, rowSet } from '../../database/index.ts';
 import { compareBlockKeys } from '../block-order.ts';
 import type { Block, BlockKey, Capture, CommitGroup, Mark, Segment } from '../catalog.ts';
-import { BLOCK_COLUMNS, BLOCK_KEY, blockKeyOf, blockOf, bytes, CAPTURE_ID, number, segmentOf } from './rows.ts';
+import { BLOCK_COLUMNS, BLOCK_KEY, blockKeyOf, blockOf, bytes, CAPTURE_ID, kindOf, number, segmentOf } from './rows.ts';
 import type { Tables } from './tables.ts';
 
-/** What a commit needs to know of a capture that it removes or moves. */
-export type LockedCapture = Pick<Capture, 'hash' | 'collection' | 'block'> & { readonly mark: Mark };
+/** What a commit needs to know of a capture that it removes, moves or replaces. */
+export type LockedCapture = Pick<Capture, 'hash' | 'collection' | 'block' | 'kind'> & { readonly mark: Mark };
 
 /** The rows that a commit has locked. */
 export type LockedRows = {
@@ -31,18 +31,23 @@ export async function lockSegments(
   return new Map(found.map(segmentOf).map((segment) => [segment.number, segment]));
 }
 
-/** Locks the captures that the group removes or moves, and those in whose place it moves others. */
+/**
+ * Locks the captures that the group removes or moves, and those in whose place it moves others; with `withReplaced`
+ * also those in whose place it puts others.
+ */
 export async function lockCaptures(
   query: Query,
   tables: Tables,
-  { deletions = [], removeCaptures = [], moves = [] }: CommitGroup,
+  { deletions = [], removeCaptures = [], moves = [], captures = [] }: CommitGroup,
+  withReplaced: boolean,
 ): Promise<ReadonlyMap<string, LockedCapture>> {
   const wanted = [...deletions.map(({ capture }) => capture), ...removeCaptures];
   wanted.push(...moves.flatMap(({ from, to }) => [from, to]));
+  if (withReplaced) wanted.push(...captures.map(({ capture }) => capture));
   if (wanted.length === 0) return new Map();
   const rows = rowSet('r', wanted, CAPTURE_ID, 1);
   const found = await query(
-    `select r.n, c.hash, c.collection, c.digest, c.overflow, c.mark
+    `select r.n, c.hash, c.collection, c.digest, c.overflow, c.mark, c.kind
      from ${tables.captures} c join ${rows.table} using (${namesOf(CAPTURE_ID)})
      order by ${namesOf(CAPTURE_ID, 'c')} for update of c`,
     rows.values,
@@ -54,6 +59,7 @@ export async function lockCaptures(
         hash: number(row.hash) >>> 0,
         collection: number(row.collection),
         block: blockKeyOf(row),
+        kind: kindOf(row),
         mark: bytes(row.mark),
       },
     ]),
@@ -71,8 +77,9 @@ export async function lockBlocks(
   const named: (BlockKey | undefined)[] = [...(group.referents ?? []), ...(group.blocks ?? [])].map(({ key }) => key);
   for (const { capture } of group.captures ?? []) named.push(capture.block);
   for (const capture of [...deletions.map((deletion) => deletion.capture), ...removeCaptures])
-    named.push(capture.block, captures.get(captureId(capture))?.block);
-  for (const { from, to } of moves) named.push(captures.get(captureId(from))?.block, to.block);
+    named.push(capture.block);
+  for (const { to } of moves) named.push(to.block);
+  for (const { block } of captures.values()) named.push(block);
   named.push(...holderMoves.map(({ key }) => key), ...sweep);
   const keys = distinctKeys(named);
   if (keys.length === 0) return new Map();

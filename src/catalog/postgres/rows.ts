@@ -14,6 +14,8 @@ import type {
   SurplusRecord,
 } from '../catalog.ts';
 import { isLongKey, sortableKey } from '../key-order.ts';
+import { RowReader, RowWriter } from '../row-bytes.ts';
+import { readUrl, urlDifference, writeUrlRest } from '../url-difference.ts';
 
 const KINDS: readonly CaptureKind[] = ['response', 'revisit', 'resource', 'conversion', 'metadata'];
 
@@ -47,7 +49,7 @@ const CAPTURE_REST: readonly Column<Capture>[] = [
   { name: 'hash', type: 'integer', of: ({ hash }) => hash | 0 },
   { name: 'kind', type: 'smallint', of: ({ kind }) => kindNumber(kind) },
   { name: 'long_key', type: 'bytea', of: ({ urlKey }) => (isLongKey(urlKey) ? utf8(urlKey) : EMPTY) },
-  { name: 'url', type: 'bytea', of: ({ url }) => utf8(url) },
+  { name: 'url', type: 'bytea', of: writtenUrl },
   { name: 'mime', type: 'bytea', of: ({ mime }) => utf8(mime) },
   { name: 'digest', type: 'bytea', of: ({ block }) => block?.digest ?? EMPTY },
   { name: 'overflow', type: 'bigint', of: ({ block }) => block?.overflow ?? 0 },
@@ -92,19 +94,39 @@ export const BLOCK_COLUMNS: readonly Column<Pick<Block, 'key' | 'size' | 'holder
   })),
 ];
 
+/** The URL as its difference from the key: the form, and the rest. */
+function writtenUrl({ urlKey, url }: Capture): Uint8Array {
+  const writer = new RowWriter();
+  const difference = urlDifference(urlKey, url);
+  writer.byte(difference.form);
+  writeUrlRest(writer, difference, url);
+  return writer.finish();
+}
+
+function urlOf(written: unknown, urlKey: UrlKey): string {
+  assert(written instanceof Buffer, 'a column does not have bytes');
+  const reader = new RowReader(written);
+  return readUrl(reader, urlKey, reader.byte());
+}
+
 export function captureOf(row: Row): Capture {
+  const urlKey = (text(row.long_key) || text(row.key)) as UrlKey;
   return {
-    urlKey: (text(row.long_key) || text(row.key)) as UrlKey,
+    urlKey,
     time: number(row.time),
     place: placeOf(row),
-    url: text(row.url),
-    kind: KINDS[number(row.kind)]!,
+    url: urlOf(row.url, urlKey),
+    kind: kindOf(row),
     collection: number(row.collection),
     status: number(row.status),
     mime: text(row.mime),
     hash: number(row.hash) >>> 0,
     block: blockKeyOf(row),
   };
+}
+
+export function kindOf(row: Row): CaptureKind {
+  return KINDS[number(row.kind)]!;
 }
 
 /** The content that a row names; undefined for an empty digest. */

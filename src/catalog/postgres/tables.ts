@@ -5,29 +5,28 @@
  *   compared as bytes.
  * - No column of a large table is ever null, because the first null makes a row 8 bytes larger: a capture without a
  *   content has an empty digest.
+ * - The URL of a capture is kept as its difference from the key (url-difference.ts).
  * - References to a content are counted from the index of captures by content. A counter in the row of a popular
- *   content would make all writers wait for one another (design: section 6).
+ *   content would make all writers wait for one another (design: section 6). The index has 7 bytes of the digest, which
+ *   with the byte of their length take 8; `refersTo` compares the whole digest too.
  * - `mark` is the mark of a capture that a commit checked, else empty. Its index makes sure that two writers who add
  *   the same capture at the same moment add it once (C5).
  * - `dead` and `surplus` name records of segments; the dead bytes of a segment are a sum over `dead`.
  * - `server` is the server and the timeline of its log (SERVER) on which a lease was taken, or which is trusted. A
  *   standby that took over has another timeline, and may lack the last commits, so no lease of before counts there.
+ * - `totals` are the sum of its rows. A commit adds what it changes to a row that no other commit is adding to, and
+ *   makes another row if there is none (running-totals.ts).
  * - `counters` has the numbers that the catalog deals. A row that was dealt from stays locked until the commit, so the
  *   numbers become visible in their order (R4).
  */
 import { PinakesError } from '../../base/index.ts';
-import type { Query } from '../../database/index.ts';
+import { type Database, type Migration, migrate } from '../../database/index.ts';
 import { URL_KEY_VERSION } from '../../url/index.ts';
-
-/** The version of the tables. It changes with every column, and with the way in which heads of records are read. */
-const TABLES_VERSION = 1;
-const VERSION = `${TABLES_VERSION} ${URL_KEY_VERSION}`;
 
 /** The server of the database, and the timeline of its log, which changes when a standby takes over. */
 export const SERVER = `(select system_identifier || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) from pg_control_system())`;
 
-const CREATE = (schema: string) => `
-create schema if not exists ${schema};
+const CREATE: Migration = (schema) => `
 create table ${schema}.captures (
   time bigint not null,
   segment bigint not null,
@@ -46,7 +45,7 @@ create table ${schema}.captures (
   mark bytea not null,
   primary key (key, time, segment, record_offset)
 );
-create index captures_of_content on ${schema}.captures (digest, overflow) where digest <> '';
+create index captures_of_content on ${schema}.captures (substr(digest, 1, 7)) where digest <> '';
 create unique index captures_of_mark on ${schema}.captures (mark) where mark <> '';
 create table ${schema}.blocks (
   overflow bigint not null,
@@ -103,17 +102,28 @@ create table ${schema}.leases (
   server text not null,
   expires timestamptz not null
 );
+create table ${schema}.totals (
+  slot bigint generated always as identity primary key,
+  captures bigint not null,
+  blocks bigint not null,
+  revisits bigint not null,
+  payload_bytes bigint not null,
+  unique_payload_bytes bigint not null
+) with (fillfactor = 50);
 create table ${schema}.counters (name text primary key, next bigint not null);
 create table ${schema}.state (
   only_row boolean primary key default true check (only_row),
   incarnation bigint not null,
   is_adopting boolean not null,
   server text not null,
-  version text not null
+  url_key_version integer not null
 );
 insert into ${schema}.counters values ('segment', 1), ('sequence', 1), ('collection', 1);
-insert into ${schema}.state values (true, 1, false, ${SERVER}, '${VERSION}');
+insert into ${schema}.state values (true, 1, false, ${SERVER}, ${URL_KEY_VERSION});
 `;
+
+/** The steps to the tables of this release. A step that was released is never changed (migrations.ts). */
+const STEPS: readonly Migration[] = [CREATE];
 
 const NAMES = [
   'captures',
@@ -125,13 +135,14 @@ const NAMES = [
   'surplus',
   'deleted',
   'bars',
+  'totals',
   'leases',
   'counters',
   'state',
 ] as const;
 
 /** The tables that `clear` empties. Leases and counters stay, so that no epoch and no number is dealt twice. */
-export const CLEARED = NAMES.slice(0, 9);
+export const CLEARED = NAMES.slice(0, 10);
 
 /** The tables by their names, each with its schema, as statements write them. */
 export type Tables = Readonly<Record<(typeof NAMES)[number], string>> & { readonly schema: string };
@@ -142,18 +153,22 @@ export function tablesIn(schema: string): Tables {
   return { ...(tables as Record<(typeof NAMES)[number], string>), schema };
 }
 
-/** Whether the catalog exists. Fails if another version of Pinakes made it. */
-export async function haveTables(query: Query, tables: Tables, where: string): Promise<boolean> {
-  const [found] = await query(`select to_regclass($1) is not null as exists`, [tables.state]);
-  if (found!.exists !== true) return false;
-  const [state] = await query(`select version from ${tables.state}`);
-  if (state?.version === VERSION) return true;
-  const detail = `its tables and keys have the versions ${state?.version}, this release reads ${VERSION}`;
-  throw new PinakesError('CATALOG_VERSION', { where, detail });
+/** The condition that the capture `c` has the content of the block `b`. */
+export const REFERS_TO = `substr(c.digest, 1, 7) = substr(b.digest, 1, 7) and c.digest = b.digest
+  and c.overflow = b.overflow and c.digest <> ''`;
+
+/**
+ * Makes the tables, or brings them to this release. Keys of URLs cannot be migrated by SQL: a catalog with keys of
+ * another version can only be cleared and made again.
+ */
+export async function makeTables(database: Database): Promise<void> {
+  await migrate(database, 'catalog', STEPS);
 }
 
-/** Creates the catalog in the transaction of the query, unless another process has just done so. */
-export async function createTables(query: Query, tables: Tables, where: string): Promise<void> {
-  await query(`select pg_advisory_xact_lock(hashtextextended($1, 0))`, [tables.schema]);
-  if (!(await haveTables(query, tables, where))) await query(CREATE(tables.schema));
+/** Fails if the keys of URLs have another version. */
+export async function checkKeys({ query, where }: Database, { state }: Tables): Promise<void> {
+  const [row] = await query(`select url_key_version from ${state}`);
+  if (row?.url_key_version === URL_KEY_VERSION) return;
+  const detail = `its keys of URLs have the version ${String(row?.url_key_version)}, this release reads ${URL_KEY_VERSION}`;
+  throw new PinakesError('CATALOG_VERSION', { where, detail });
 }

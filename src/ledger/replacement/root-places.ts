@@ -61,6 +61,7 @@ export class RootPlaces {
   readonly #catalog: RootPlacesCatalog;
   readonly #cache: RunsCache;
   readonly #segments: ReadonlyMap<number, Segment>;
+  readonly #newSegments = new Map<number, Segment>();
   readonly #byRoot = new Map<string, RootSegment & { readonly segments: Segment[] }>();
 
   static async load(catalog: RootPlacesCatalog, cache: RunsCache = new RunsCache()): Promise<RootPlaces> {
@@ -101,8 +102,16 @@ export class RootPlaces {
 
   /** The root place of a record. Undefined: it is not one of the records that were stored, such as a runs record. */
   async rootOf({ segment: number, offset }: Pick<Place, 'segment' | 'offset'>): Promise<RootPlace | undefined> {
-    const segment = this.#segments.get(number);
+    const segment = this.#segments.get(number) ?? (await this.#newSegment(number));
     return segment && (await this.runsOf(segment)).rootOf(offset);
+  }
+
+  /** A segment that was listed since, and that captures of a long view may have been moved to. */
+  async #newSegment(number: number): Promise<Segment | undefined> {
+    const segment = this.#newSegments.get(number) ?? (await this.#catalog.segment(number));
+    if (!segment || segment.bytes === 0) return undefined;
+    this.#newSegments.set(number, segment);
+    return segment;
   }
 
   /** Where the record is that was first written to a root place, or the next one of that root that was kept. */

@@ -208,13 +208,15 @@ async function captureDetail(archive: Archive, wanted: Capture): Promise<object>
   await releasePayload(payload);
   const [item] = await captureItems(archive, [{ capture, previous: await previousOf(archive, capture) }]);
   const [block] = capture.block ? await archive.getBlocks([capture.block]) : [];
+  await using view = await archive.view({ isLong: true });
+  const [references] = block ? await view.countReferences([block.key]) : [];
   return {
     ...item!,
     ...(head.recordId !== undefined && { recordId: head.recordId }),
     place: await placeOf(archive, capture.place),
     warcFields: head.fields.map(pairOf),
     ...(http && { httpStatusLine: http.startLine, httpFields: http.fields.map(pairOf) }),
-    ...(block && { holder: { ...(await placeOf(archive, block.holder)), references: block.references } }),
+    ...(block && { holder: { ...(await placeOf(archive, block.holder)), references } }),
   };
 }
 

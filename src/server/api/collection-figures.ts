@@ -41,7 +41,7 @@ const TIME_SHIFT = 1e14;
 export async function collectionFigures(archive: Archive, signal: AbortSignal): Promise<CollectionFigures[]> {
   const figures = new Map<number, CollectionFigures>();
   for (const { name, number } of await archive.collections.all()) figures.set(number, emptyFigures(name));
-  await using view = await archive.view();
+  await using view = await archive.view({ isLong: true });
   const lines = sortLines(walk(archive, view, figures, signal), { directory: archive.scratch });
   let content = '';
   const countedFor = new Set<number>();
