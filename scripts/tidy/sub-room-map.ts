@@ -39,6 +39,8 @@ export const SUB_ROOM_IMPORTS: Readonly<Record<string, Readonly<Record<string, r
     fetch: [],
     links: ['fetch'],
     frontier: ['links'],
+    'frontier/sqlite': ['frontier', 'links'],
+    'frontier/postgres': ['frontier', 'links'],
     politeness: ['fetch', 'frontier', 'links'],
     browser: ['frontier', 'links', 'politeness'],
   },

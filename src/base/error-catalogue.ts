@@ -118,6 +118,14 @@ export const ERROR_CATALOGUE = {
     'the converted file does not hold the same payloads as its source',
     'The source is untouched and the new file was removed. Run `pinakes warc check` on the source.',
   ),
+  CRAWL_NOT_RUNNING: entry(
+    'the crawl is not running',
+    'Continue it with `pinakes crawl --resume COLLECTION`. Other machines can then join it.',
+  ),
+  CRAWL_NOT_SHARED: entry(
+    'joining a crawl needs a cluster',
+    'Several machines can share an archive whose catalog is on PostgreSQL. The catalog of this one is in its directory.',
+  ),
   CRAWL_RUNNING: entry(
     'a crawl of this collection is under way',
     'Wait until it is done, or stop it. A collection has one crawl at a time.',

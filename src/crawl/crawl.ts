@@ -4,26 +4,18 @@ import { type EpochMs, formatW3cDate, PinakesError, utf8 } from '../base/index.t
 import { findBrowser } from './browser/browser-path.ts';
 import { BrowserPool } from './browser/browser-pool.ts';
 import { viewUrl } from './browser/browser-renderer.ts';
+import { openCrawlState } from './crawl-states.ts';
 import { CrawlEngine } from './engine.ts';
 import { HttpFetcher } from './fetch/http-fetcher.ts';
 import { FETCH_DEFAULTS } from './fetch-settings.ts';
+import type { CrawlState } from './frontier/crawl-state.ts';
+import type { Frontier } from './frontier/frontier.ts';
 import { frontierUrl } from './frontier/frontier-url.ts';
-import { goneUrls, planRecrawl } from './frontier/recrawl-plan.ts';
-import { Scope } from './frontier/scope.ts';
-import { CrawlState } from './frontier/state.ts';
+import { knownUrlFilter } from './frontier/recrawl-plan.ts';
+import { type KnownUrl, Scope } from './frontier/scope.ts';
 import { LinkReader } from './links/link-reader.ts';
 import type { CrawlReport } from './report.ts';
-import {
-  beginRun,
-  type CrawlRun,
-  dropRun,
-  endRun,
-  lastFirstRun,
-  lastRun,
-  resumeRun,
-  saveMovedSeeds,
-  unfinishedRun,
-} from './run.ts';
+import { type CrawlRun, isUnfinished } from './run.ts';
 import { CRAWL_DEFAULTS, type CrawlOptions, type CrawlSettings } from './settings.ts';
 
 /** Collections that are being crawled, with the directory of their archive. */
@@ -48,12 +40,12 @@ export function crawl(
     archive.collections.check(whole.collection);
     new Scope(whole, urls);
     await checkBrowser(whole);
-    const left = unfinishedRun(state, whole.collection);
-    if (left && options.fresh) dropRun(state, left);
+    const left = await unfinishedRun(state, whole.collection);
+    if (left && options.fresh) await state.drop(left);
     else if (left && left.kind === 'first' && sameUrls(left.seeds, urls))
-      return runCrawl(archive, state, resumeRun(state, left, whole), options, true);
+      return runCrawl(archive, state, await state.resume(left, whole), options, true);
     else if (left) throw new PinakesError('CRAWL_UNFINISHED', { where: whole.collection, detail: someOf(left.seeds) });
-    const run = beginRun(state, 'first', urls, whole, archive.clock());
+    const run = await state.begin({ kind: 'first', seeds: urls, movedSeeds: [], settings: whole });
     return runCrawl(archive, state, run, options, false);
   });
 }
@@ -66,10 +58,10 @@ export function resumeCrawl(
   options: CrawlOptions = {},
 ): Promise<CrawlReport> {
   return crawlAlone(archive, collection, async (state) => {
-    const last = lastRun(state, collection);
+    const last = await lastRun(state, collection);
     if (last.state === 'done' && last.report) return last.report;
     const whole = { ...last.settings, ...settings, collection };
-    return runCrawl(archive, state, resumeRun(state, last, whole), options, true);
+    return runCrawl(archive, state, await state.resume(last, whole), options, true);
   });
 }
 
@@ -81,17 +73,52 @@ export function recrawl(
   options: CrawlOptions = {},
 ): Promise<CrawlReport> {
   return crawlAlone(archive, collection, async (state) => {
-    const left = unfinishedRun(state, collection);
+    const left = await unfinishedRun(state, collection);
     // The URLs that a limit left unvisited come first in the new run, which has the whole limit for itself.
-    if (left?.state === 'limited') dropRun(state, left);
-    else if (left)
-      return runCrawl(archive, state, resumeRun(state, left, { ...left.settings, ...settings }), options, true);
-    const first = lastFirstRun(state, collection);
-    const movedSeeds = [...new Set([...first.movedSeeds, ...lastRun(state, collection).movedSeeds])];
-    const run = beginRun(state, 'again', first.seeds, { ...first.settings, ...settings, collection }, archive.clock());
-    saveMovedSeeds(state, run, movedSeeds);
-    return runCrawl(archive, state, { ...run, movedSeeds }, options, false);
+    if (left?.state === 'limited') await state.drop(left);
+    else if (left) {
+      const run = await state.resume(left, { ...left.settings, ...settings });
+      return runCrawl(archive, state, run, options, true);
+    }
+    const first = await state.lastFirstRun(collection);
+    if (!first) throw new PinakesError('CRAWL_UNKNOWN', { where: collection });
+    const run = await state.begin({
+      kind: 'again',
+      seeds: first.seeds,
+      movedSeeds: [...new Set([...first.movedSeeds, ...(await lastRun(state, collection)).movedSeeds])],
+      settings: { ...first.settings, ...settings, collection },
+    });
+    return runCrawl(archive, state, run, options, false);
   });
+}
+
+/**
+ * Helps a crawl that another process runs, until it ends or is interrupted. `job`: the number of the run. Its settings
+ * and limits hold over all its crawlers together.
+ */
+export async function joinCrawl(archive: Archive, job: string, options: CrawlOptions = {}): Promise<CrawlReport> {
+  const state = openCrawlState(archive);
+  try {
+    if (!state.isShared) throw new PinakesError('CRAWL_NOT_SHARED', { where: archive.directory });
+    const run = /^\d{1,15}$/.test(job) ? await state.run(Number(job)) : (await state.runs(job, 1))[0];
+    if (!run) throw new PinakesError('CRAWL_UNKNOWN', { where: job });
+    if (run.state !== 'running') throw new PinakesError('CRAWL_NOT_RUNNING', { where: job, detail: run.state });
+    return await runCrawl(archive, state, run, options, false, true);
+  } finally {
+    await state.close();
+  }
+}
+
+/** The last run, if it has URLs left. */
+async function unfinishedRun(state: CrawlState, collection: string): Promise<CrawlRun | undefined> {
+  const [last] = await state.runs(collection, 1);
+  return last && isUnfinished(last) ? last : undefined;
+}
+
+async function lastRun(state: CrawlState, collection: string): Promise<CrawlRun> {
+  const [last] = await state.runs(collection, 1);
+  if (!last) throw new PinakesError('CRAWL_UNKNOWN', { where: collection });
+  return last;
 }
 
 async function crawlAlone<T>(
@@ -104,11 +131,11 @@ async function crawlAlone<T>(
   crawling.add(id);
   try {
     await archive.keepRoom();
-    const state = CrawlState.open(archive.directory);
+    const state = openCrawlState(archive);
     try {
       return await work(state);
     } finally {
-      state.close();
+      await state.close();
     }
   } finally {
     crawling.delete(id);
@@ -121,6 +148,7 @@ async function runCrawl(
   run: CrawlRun,
   options: CrawlOptions,
   isResumed: boolean,
+  joins = false,
 ): Promise<CrawlReport> {
   const { settings } = run;
   await checkBrowser(settings);
@@ -136,41 +164,63 @@ async function runCrawl(
     ...(options.resolve && { resolve: options.resolve }),
   });
   const links = new LinkReader();
+  let frontier: Frontier | undefined;
   try {
     const { signal, onProgress } = options;
-    const onRetry = seedFailureReporter(run, options);
+    frontier = await state.frontier(run, isResumed);
+    const isWantedKnown = run.kind === 'again' ? await wantedKnown(state, run) : () => false;
     const engine = new CrawlEngine({
       archive,
       state,
+      frontier,
       run,
       fetcher,
       links,
       browsers,
       isResumed,
+      isWantedKnown,
       signal,
       onProgress,
-      onRetry,
+      onRetry: seedFailureReporter(run, options),
     });
     // A process can die before it first writes the counts of a run. Then nothing is queued yet.
-    if (run.counts === undefined) {
-      if (run.kind === 'again') engine.tally.counts.outOfScope += planRecrawl(state, run, archive.clock()).outOfScope;
-      else engine.offerSeeds();
+    if (run.counts === undefined && !joins) {
+      if (run.kind === 'again') engine.tally.counts.outOfScope += await frontier.planRecrawl(isWantedKnown);
+      else await engine.offerSeeds();
     }
-    const resumedAt = archive.clock();
-    const { outcome, limit } = await engine.run();
-    // An interrupted run expunges at its end, after it was resumed.
-    if (outcome !== 'interrupted' && settings.gone === 'expunge')
-      engine.tally.counts.expunged += await expunge(archive, state, run);
-    const report = reportOf(archive, run, engine, { outcome, limit, resumedAt });
-    await keepReport(archive, report);
-    endRun(state, run, report, archive.clock());
-    onProgress?.(engine.progress());
-    return report;
+    const resumedAt = archive.clock() - frontier.elapsedMsBefore;
+    for (;;) {
+      const ended = await engine.run();
+      const end = await frontier.end(ended.outcome, engine.tally, engine.tally.counts, signal);
+      if (end.kind === 'unfinished') continue;
+      if (end.kind === 'ended') return end.report;
+      const isLast = end.kind === 'last';
+      // An interrupted run expunges at its end, after it was resumed.
+      const expunged =
+        isLast && ended.outcome !== 'interrupted' && settings.gone === 'expunge'
+          ? await expunge(archive, run, await frontier.goneUrls())
+          : 0;
+      const counts = { ...end.counts, expunged: end.counts.expunged + expunged };
+      const report = reportOf(archive, run, engine, { ...ended, resumedAt, ...end, counts });
+      if (isLast) {
+        await keepReport(archive, report);
+        await frontier.finish(report);
+      }
+      onProgress?.(engine.progress());
+      return report;
+    }
   } finally {
+    await frontier?.close();
     await browsers?.close();
     await fetcher.close();
     await links.close();
   }
+}
+
+/** The filter for the known URLs that a recrawl wants. */
+async function wantedKnown(state: CrawlState, run: CrawlRun): Promise<(known: KnownUrl) => boolean> {
+  const first = (await state.lastFirstRun(run.collection)) ?? run;
+  return knownUrlFilter(run, first, await state.allSeeds(run.collection));
 }
 
 /**
@@ -194,12 +244,25 @@ function reportOf(
   archive: Archive,
   run: CrawlRun,
   engine: CrawlEngine,
-  { outcome, limit, resumedAt }: Pick<CrawlReport, 'outcome'> & { limit: CrawlReport['limit']; resumedAt: EpochMs },
+  {
+    outcome,
+    limit,
+    resumedAt,
+    counts,
+    failedUrls,
+    partlyReadUrls,
+  }: Pick<CrawlReport, 'outcome' | 'counts' | 'failedUrls' | 'partlyReadUrls'> & {
+    limit: CrawlReport['limit'];
+    resumedAt: EpochMs;
+  },
 ): CrawlReport {
   const now = archive.clock();
-  const { counts, failedUrls, partlyReadUrls } = engine.tally;
   const elapsedMs = now - resumedAt;
   const { software } = archive;
+  const { known, queued } = engine.totals;
+  // Other crawlers of the run have counted pages too.
+  const otherPages = counts.pages - engine.tally.counts.pages;
+  const pagesPerSecond = engine.tally.pagesPerSecond(elapsedMs, otherPages);
   return {
     collection: run.collection,
     run: run.number,
@@ -210,8 +273,9 @@ function reportOf(
     startedAt: formatW3cDate(run.startedAt),
     endedAt: formatW3cDate(now),
     elapsedMs,
-    pagesPerSecond: Math.round(engine.tally.pagesPerSecond(elapsedMs) * 10) / 10,
-    ...engine.frontier.totals(),
+    pagesPerSecond: Math.round(pagesPerSecond * 10) / 10,
+    known,
+    queued,
     counts,
     failedUrls,
     partlyReadUrls,
@@ -233,10 +297,10 @@ function keepReport(archive: Archive, report: CrawlReport): Promise<string> {
 }
 
 /** Deletes the captures and screenshots of pages that are gone. Other URLs with the same key keep their captures. */
-async function expunge(archive: Archive, state: CrawlState, run: CrawlRun): Promise<number> {
+async function expunge(archive: Archive, run: CrawlRun, gone: readonly string[]): Promise<number> {
   const collection = await archive.collections.number(run.collection);
   let removed = 0;
-  for (const url of goneUrls(state, run).flatMap((gone) => [gone, viewUrl(gone)])) {
+  for (const url of gone.flatMap((page) => [page, viewUrl(page)])) {
     const times: EpochMs[] = [];
     for await (const capture of archive.capturesOfUrl(url))
       if (capture.url === url && capture.collection === collection) times.push(capture.time);

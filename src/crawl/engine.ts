@@ -4,23 +4,19 @@
  * Small pages are read in batches and large ones one at a time. So memory holds at most the links of one large page,
  * small bodies being received, and bodies that the store has not acknowledged.
  */
-import type { Archive } from '../archive/index.ts';
 import { type Clock, type EpochMs, Exclusive } from '../base/index.ts';
 import type { BrowserPool } from './browser/browser-pool.ts';
 import { Renderer } from './browser/browser-renderer.ts';
 import { PageRequests, type PageRequestsOptions } from './browser/browser-requests.ts';
 import { CrawlCaptures } from './crawl-captures.ts';
-import type { Exchange, FailureReason, Fetcher } from './fetch/exchange.ts';
-import { Frontier } from './frontier/frontier.ts';
+import type { CrawlEngineOptions } from './engine-options.ts';
+import { type Exchange, type FailureReason, NotSent } from './fetch/exchange.ts';
+import type { Frontier, TakenUrl } from './frontier/frontier.ts';
 import { hostName, originOf } from './frontier/frontier-url.ts';
 import { READ_AGAIN } from './frontier/known-url.ts';
 import { mayOmitReported } from './frontier/link-choice.ts';
-import { knownUrlFilter } from './frontier/recrawl-plan.ts';
-import type { KnownUrl } from './frontier/scope.ts';
-import type { CrawlState } from './frontier/state.ts';
-import type { LinkReader } from './links/link-reader.ts';
 import { failedSettlement, forbidden, outOfScope, type Retry, trapped, type Unreachable } from './outcome.ts';
-import type { ActiveHost, TakenUrl } from './politeness/active-host.ts';
+import type { ActiveHost } from './politeness/active-host.ts';
 import { ActiveHosts } from './politeness/active-hosts.ts';
 import { BUSY_STATUSES, type HostDelay, retryAfterMs } from './politeness/host-delay.ts';
 import { HostDelays } from './politeness/host-delays.ts';
@@ -28,10 +24,11 @@ import { HostTurns, type Turn } from './politeness/host-turns.ts';
 import { RedirectCookies } from './politeness/redirect-cookies.ts';
 import { RobotsCache } from './politeness/robots-cache.ts';
 import type { RobotsRules } from './politeness/robots-rules.ts';
-import { type RobotsOutcome, type RobotsRetry, RobotsVisitor, robotsForbidden } from './politeness/robots-visit.ts';
-import { type CrawlReport, CrawlTally, crawlProgress } from './report.ts';
-import type { CrawlRun } from './run.ts';
-import { type CrawlProgress, depthMatters } from './settings.ts';
+import { RobotsVisitor } from './politeness/robots-visit.ts';
+import { type CrawlReport, CrawlTally, crawlProgress, type FrontierTotals } from './report.ts';
+import { RobotsFetches } from './robots-fetches.ts';
+import { InterruptibleSleep } from './interruptible-sleep.ts';
+import type { CrawlProgress } from './settings.ts';
 import { steadyClock } from './steady-clock.ts';
 import { type VisitOptions, Visitor } from './visit.ts';
 import { VisitLog } from './visit-log.ts';
@@ -44,7 +41,13 @@ const UNACKNOWLEDGED_BYTES_MAX = 16 * 1024 * 1024;
  * stopped. A host can have millions of such URLs.
  */
 const SETTLED_AT_ONCE_MAX = 256;
+/** How often the queues of hosts are read and their URLs begun before the crawl looks at everything else again. */
+const ROUNDS_MAX = 8;
 const PROGRESS_MS = 500;
+/** How long a crawler without work waits before it asks the others again. */
+const IDLE_MS = 200;
+/** How often the hosts of this crawler are read again, since other crawlers queue URLs too. */
+const READ_AGAIN_MS = 2000;
 /** Shorter pauses are usual between two requests and are not reported. */
 const WAIT_MS_MIN = 5000;
 /** How long running visits may still take after the time limit is reached. */
@@ -55,30 +58,14 @@ const GRACE_MS = 5000;
  */
 const OFFLINE_TRIES = 3;
 
-export type CrawlEngineOptions = {
-  readonly archive: Archive;
-  readonly state: CrawlState;
-  readonly run: CrawlRun;
-  readonly fetcher: Fetcher;
-  readonly links: LinkReader;
-  /** Set when pages are rendered. */
-  readonly browsers?: BrowserPool | undefined;
-  /** Whether an earlier process queued URLs, some of which it may have visited. */
-  readonly isResumed: boolean;
-  readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: ((progress: CrawlProgress) => void) | undefined;
-  /** Called when a URL could not be fetched and will be tried again. */
-  readonly onRetry?: ((url: string, why: string) => void) | undefined;
-};
-
 export class CrawlEngine {
   readonly #options: CrawlEngineOptions;
   readonly #clock: Clock;
-  readonly frontier: Frontier;
+  readonly #frontier: Frontier;
   readonly #robots: RobotsCache;
   readonly #captures: CrawlCaptures;
   readonly #visitor: Visitor;
-  readonly #robotsVisitor: RobotsVisitor;
+  readonly #robotsFetches: RobotsFetches;
   readonly tally: CrawlTally;
   readonly #delays: HostDelays;
   readonly #turns: HostTurns;
@@ -92,7 +79,7 @@ export class CrawlEngine {
   #unacknowledgedBytes = 0;
   /** Large pages are read one at a time, each until its links are in the visit log. */
   readonly #reading = new Exclusive();
-  #wake: (() => void) | undefined;
+  readonly #sleeping = new InterruptibleSleep();
   #failure: unknown;
   #limit: CrawlReport['limit'];
   #progressAt: EpochMs = 0;
@@ -107,43 +94,33 @@ export class CrawlEngine {
   /** Elapsed time is counted from here, since an interrupted crawl did not run in between. */
   readonly #resumedAt: EpochMs;
   readonly #stop = new AbortController();
-  readonly #isWantedKnown: (known: KnownUrl) => boolean;
+  readonly #cookies = new RedirectCookies();
+  #totals: FrontierTotals = { known: 0, queued: 0, fullest: [] };
+  #readAgainAt: EpochMs = 0;
 
   constructor(options: CrawlEngineOptions) {
     this.#options = options;
-    const { archive, state, run, fetcher, links } = options;
+    const { archive, state, frontier, run, fetcher, links } = options;
     this.#clock = steadyClock(() => archive.clock());
     const { settings } = run;
-    this.frontier = new Frontier(state, {
-      collection: run.collection,
-      run: run.number,
-      urlsPerHostMax: settings.urlsPerHostMax,
-      depthMatters: depthMatters(settings),
-    });
+    this.#frontier = frontier;
     // A recrawl reads changed pages only.
-    this.frontier.rereadsNearer = run.kind === 'first';
+    frontier.rereadsNearer = run.kind === 'first';
     this.#robots = new RobotsCache(state, settings.productToken);
     this.#captures = new CrawlCaptures(archive, settings, run.startedAt);
     const isAgain = run.kind === 'again';
-    this.#isWantedKnown = isAgain ? knownUrlFilter(state, run) : () => false;
-    const cookies = new RedirectCookies();
+    const cookies = this.#cookies;
     this.#visitor = new Visitor({ archive, captures: this.#captures, fetcher, links, settings, cookies, isAgain });
-    this.#robotsVisitor = new RobotsVisitor({
-      archive,
-      fetcher,
-      captures: this.#captures,
-      turnAt: (host) => this.#turns.next(host, this.#stop.signal),
-    });
-    this.tally = new CrawlTally(run.counts, run.startedAt, run.report);
-    this.#resumedAt = this.#clock();
+    this.tally = new CrawlTally(frontier.countsBefore, run.startedAt, frontier.isShared ? undefined : run.report);
+    this.#resumedAt = this.#clock() - frontier.elapsedMsBefore;
     // A killed process wrote no end time.
-    const lastRequestAt = options.isResumed ? Math.min(run.endedAt ?? this.#resumedAt, this.#resumedAt) : undefined;
+    const lastRequestAt = options.isResumed ? Math.min(run.endedAt ?? this.#clock(), this.#clock()) : undefined;
     this.#delays = new HostDelays(settings, this.#clock, lastRequestAt);
-    this.#hosts = new ActiveHosts(this.frontier, settings.hostConcurrency, this.#delays);
+    this.#hosts = new ActiveHosts(frontier, settings.hostConcurrency, this.#delays);
     this.#visitLog = new VisitLog({
-      state,
       run,
-      frontier: this.frontier,
+      frontier,
+      delayOf: (host) => this.#delayOf(host),
       hosts: this.#hosts,
       tally: this.tally,
       cookies,
@@ -153,9 +130,34 @@ export class CrawlEngine {
     this.#turns = new HostTurns({
       clock: this.#clock,
       delayOf: (host) => this.#delayOf(host),
-      rulesOf: (origin) => this.#rulesOf(origin),
+      reserve: (host, signal) => this.#reserve(host, signal),
+      mayAsk: (host) => frontier.mayAsk(host),
+      rulesOf: async (origin) => {
+        await this.#robots.load([origin]);
+        const rules = this.#rulesOf(origin);
+        return typeof rules === 'string' ? undefined : rules;
+      },
       fetchRules: (origin, turn, tries) => this.#fetchRules(origin, turn, tries),
-      wake: () => this.#wake?.(),
+      wake: () => this.#sleeping.wake(),
+    });
+    this.#robotsFetches = new RobotsFetches({
+      archive,
+      robots: this.#robots,
+      visitor: new RobotsVisitor({
+        archive,
+        fetcher,
+        captures: this.#captures,
+        turnAt: (host) => this.#turns.next(host, this.#stop.signal),
+      }),
+      tally: this.tally,
+      clock: this.#clock,
+      isLastTry: (tries) => this.#isLastTry(tries),
+      isNameMissing: (delay, failure) => this.#isNameMissing(delay, failure),
+      mayBeDoneBy: (host) => this.#mayBeDoneBy(host),
+      onRetry: (host, url, why) => {
+        this.#visitLog.touch(host);
+        options.onRetry?.(url, why);
+      },
     });
     this.#renderer = options.browsers && this.#newRenderer(options.browsers);
   }
@@ -167,7 +169,7 @@ export class CrawlEngine {
       archive,
       visitor: this.#visitor,
       captures: this.#captures,
-      frontier: this.frontier,
+      frontier: this.#frontier,
       scope: this.#visitLog.scope,
       turns: this.#turns,
       tally: this.tally,
@@ -177,10 +179,10 @@ export class CrawlEngine {
       note: (item, outcome) =>
         this.#reading.run(async () => {
           const findings = outcome.kind === 'visited' ? await outcome.findLinks() : {};
-          this.#visitLog.addPageRequest(item, outcome, findings);
+          await this.#visitLog.addPageRequest(item, outcome, findings);
           // The failure must be written before the next page requests this URL. A capture can be written later: the
           // next page finds it in the archive.
-          if (outcome.kind !== 'visited') this.#visitLog.write();
+          if (outcome.kind !== 'visited') await this.#visitLog.write();
         }),
     };
     return new Renderer({
@@ -210,26 +212,33 @@ export class CrawlEngine {
     };
   }
 
-  offerSeeds(): void {
-    this.#visitLog.offerSeeds();
+  offerSeeds(): Promise<void> {
+    return this.#visitLog.offerSeeds();
+  }
+
+  /** Waits until no other crawler asks a host. */
+  async #reserve(host: string, signal: AbortSignal): Promise<void> {
+    const earlier = await this.#frontier.reserve(host, signal);
+    if (earlier && !this.#hosts.get(host)) this.#delays.of(host, earlier);
   }
 
   async run(): Promise<{ outcome: CrawlReport['outcome']; limit: CrawlReport['limit'] }> {
     const { signal } = this.#options;
     const onAbort = () => {
       this.#stop.abort(signal!.reason);
-      this.#wake?.();
+      this.#sleeping.wake();
     };
     if (signal?.aborted) onAbort();
     else signal?.addEventListener('abort', onAbort, { once: true });
     try {
       await this.#visitAll();
       if (this.#limit === 'pages' && this.#failure === undefined) {
-        this.#continueWithNeeds();
+        await this.#continueWithNeeds();
         await this.#visitAll();
       }
       if (this.#failure !== undefined) throw this.#failure;
-      this.#visitLog.write();
+      await this.#visitLog.write();
+      this.#totals = await this.#frontier.totals();
       const isInterrupted = signal?.aborted ?? false;
       return { outcome: isInterrupted ? 'interrupted' : this.#limit ? 'limited' : 'done', limit: this.#limit };
     } finally {
@@ -245,24 +254,51 @@ export class CrawlEngine {
         this.#limit = limit;
         break;
       }
-      const nextAt = Math.min(this.#startTurns(), this.#startAll());
+      await this.#takeNews();
+      if (this.#frontier.isShared && this.#isFull()) await this.#frontier.askForPages(this.#used);
+      const nextAt = Math.min(this.#startTurns(), await this.#startReadable());
       this.#nextAt = nextAt;
-      this.#reportProgress();
+      await this.#reportProgress();
       if (this.#running === 0 && nextAt === Number.POSITIVE_INFINITY) {
-        this.#visitLog.write();
-        if (!this.#hosts.hasWork(this.#clock()) && !this.#hosts.lookUpPostponed()) break;
+        await this.#visitLog.write();
+        if (this.#isFull()) await this.#sleep(this.#clock() + IDLE_MS);
+        if ((await this.#hosts.hasWork(this.#clock())) || this.#hosts.lookUpPostponed()) continue;
+        if (this.#hosts.hasRetired) await this.#hosts.release(this.#clock());
+        if (await this.#frontier.isFinished()) break;
+        await this.#sleep(this.#clock() + IDLE_MS);
         continue;
       }
       await this.#sleep(nextAt);
-      if (this.#visitLog.dueAt <= this.#clock()) this.#visitLog.write();
+      if (this.#visitLog.dueAt <= this.#clock()) await this.#visitLog.write();
     }
     await this.#waitForVisits();
   }
 
+  /** Follows what other crawlers have done, and gives hosts back that they need. */
+  async #takeNews(): Promise<void> {
+    if (!this.#frontier.isShared) return;
+    const now = this.#clock();
+    const news = this.#frontier.news();
+    if (news) {
+      for (const bucket of news.lost) this.#hosts.lose(bucket);
+      for (const bucket of news.wanted) this.#hosts.leave(bucket);
+      this.#visitLog.addMovedSeeds(news.movedSeeds);
+      this.#cookies.merge(news.cookies);
+    }
+    if (now >= this.#readAgainAt) {
+      this.#readAgainAt = now + READ_AGAIN_MS;
+      this.#hosts.readAgain();
+      this.#robots.forgetMissing();
+    }
+    if (!this.#hosts.hasRetired && !this.#hosts.isAnyLeaving) return;
+    await this.#visitLog.write();
+    await this.#hosts.release(now);
+  }
+
   /** Called at the limit of pages. From now on only the embeds that captured pages need are visited. */
-  #continueWithNeeds(): void {
-    this.#visitLog.write();
-    this.frontier.onlyNeeds = true;
+  async #continueWithNeeds(): Promise<void> {
+    await this.#visitLog.write();
+    this.#frontier.onlyNeeds = true;
     this.#hosts.clear();
   }
 
@@ -288,15 +324,34 @@ export class CrawlEngine {
   #reachedLimit(): CrawlReport['limit'] {
     const { pagesMax, bytesMax, timeMsMax } = this.#options.run.settings;
     const { counts } = this.tally;
-    if (counts.pages >= pagesMax && !this.frontier.onlyNeeds) return 'pages';
-    if (counts.bytes >= bytesMax) return 'bytes';
+    const { others, onlyNeeds } = this.#frontier;
+    if (counts.pages + others.pages >= pagesMax && !onlyNeeds) return 'pages';
+    if (counts.bytes + others.bytes >= bytesMax) return 'bytes';
     return this.#clock() - this.#resumedAt >= timeMsMax ? 'time' : undefined;
+  }
+
+  /** Reads the queues of hosts that may be visited, and starts all requests that may be sent now. */
+  async #startReadable(): Promise<EpochMs> {
+    await this.#hosts.fill(this.#clock());
+    for (let round = 1; ; round++) {
+      const nextAt = this.#startAll();
+      const hosts = this.#hasRoom() && !this.#isFull() ? this.#hosts.hostsToRead(this.#clock()) : [];
+      const mustWrite = hosts.length > 0 || this.#visitLog.hasUrls;
+      if (!mustWrite && !this.#robots.isWanted && !this.#hosts.canFill) return nextAt;
+      // Other work has its turn too.
+      if (round > ROUNDS_MAX) return Math.min(nextAt, this.#clock());
+      // What visits have found comes before what is queued already.
+      if (mustWrite) await this.#visitLog.write();
+      if (hosts.length > 0) await this.#hosts.read(hosts);
+      if (this.#robots.isWanted) await this.#robots.load();
+      if (this.#hosts.canFill) await this.#hosts.fill(this.#clock());
+    }
   }
 
   /** Starts all requests that may be sent now, and returns the time when the next one may be sent. */
   #startAll(): EpochMs {
     let nextAt = Number.POSITIVE_INFINITY;
-    this.#hosts.fill(this.#clock());
+    this.#hosts.endWaits(this.#clock());
     for (let isBusy = true; isBusy && this.#hasRoom(); ) {
       isBusy = false;
       nextAt = Number.POSITIVE_INFINITY;
@@ -306,11 +361,15 @@ export class CrawlEngine {
         if (this.#startOne(host)) isBusy = true;
         if (host.isIdle) this.#hosts.retire(host);
         else if (host.delay.isPostponed && this.#hosts.postpone(host)) continue;
-        else if (!this.#hosts.letWait(host, this.#clock())) nextAt = Math.min(nextAt, host.readyAt);
+        else if (!this.#hosts.letWait(host, this.#clock())) nextAt = Math.min(nextAt, this.#readyAt(host));
       }
-      if (this.#hosts.fill(this.#clock())) isBusy = true;
+      if (this.#hosts.endWaits(this.#clock())) isBusy = true;
     }
     return Math.min(nextAt, this.#hosts.wakeAt);
+  }
+
+  #readyAt({ name, readyAt }: ActiveHost): EpochMs {
+    return this.#frontier.mayAsk(name) ? readyAt : Math.max(readyAt, this.#clock() + IDLE_MS);
   }
 
   #hasRoom(): boolean {
@@ -323,8 +382,12 @@ export class CrawlEngine {
 
   /** Whether the visited pages and the running visits together reach the limit of pages. */
   #isFull(): boolean {
-    const { pagesMax } = this.#options.run.settings;
-    return !this.frontier.onlyNeeds && this.tally.counts.pages + this.#running >= pagesMax;
+    return !this.#frontier.onlyNeeds && this.#used >= this.#frontier.pagesAllowed(this.#used);
+  }
+
+  /** How many pages this crawler has visited or may be visiting. */
+  get #used(): number {
+    return this.tally.counts.pages + this.#running;
   }
 
   /**
@@ -333,34 +396,35 @@ export class CrawlEngine {
    */
   #startOne(host: ActiveHost): boolean {
     const now = this.#clock();
-    // If the queue is empty, this peek shows that the host need not wait.
-    if (host.isWaiting(now)) host.peek(now, () => this.#visitLog.write());
+    if (this.#visitLog.hasUrls || host.isLeaving) return false;
     for (let settled = 0; settled < SETTLED_AT_ONCE_MAX && host.readyAt <= now; settled++) {
-      const next = host.peek(now, () => this.#visitLog.write());
+      const next = host.peek(now);
       if (!next) return false;
       const origin = originOf(next.url);
       const rules = this.#rulesOf(origin);
+      if (rules === 'unread') return false;
       // A page that is only read again needs no request.
-      if (host.delay.isGivenUp && !(rules && next.tries === READ_AGAIN)) {
+      if (host.delay.isGivenUp && !(rules !== 'missing' && next.tries === READ_AGAIN)) {
         this.#settleForbidden(host, host.take());
         continue;
       }
-      if (!rules) {
+      if (!this.#frontier.mayAsk(host.name)) return false;
+      if (rules === 'missing') {
         this.#startRobots(host, next.url, now);
         return true;
       }
       // The queued sitemaps come before `next`, so peek again.
-      if (this.#visitLog.offerSitemaps(origin, rules)) continue;
+      if (this.#visitLog.offerSitemaps(origin, rules)) return false;
       host.delay.useCrawlDelay(rules.crawlDelayMs);
       if (host.readyAt > now) return false;
       const item = host.take();
       // The settings of a resumed crawl may exclude URLs that were queued before.
-      if (this.#options.isResumed && !this.#visitLog.scope.hasKnown(item) && !this.#isWantedKnown(item)) {
-        this.#visitLog.add(host, item, outOfScope(item));
+      if (this.#options.isResumed && !this.#visitLog.scope.hasKnown(item) && !this.#options.isWantedKnown(item)) {
+        this.#visitLog.addSoon(host, item, outOfScope(item));
         continue;
       }
       if (item.role === 'sitemap' && this.#visitLog.sitemaps.isBarren(item.url)) {
-        this.#visitLog.add(host, item, trapped(item, 'sitemaps'));
+        this.#visitLog.addSoon(host, item, trapped(item, 'sitemaps'));
         continue;
       }
       if (rules.isAllowed(item.url)) {
@@ -374,15 +438,19 @@ export class CrawlEngine {
 
   /** Settles a URL without a request. */
   #settleForbidden(host: ActiveHost, item: TakenUrl): void {
-    this.#visitLog.add(host, item, forbidden(item, this.#unreachable(originOf(item.url))));
+    this.#visitLog.addSoon(host, item, forbidden(item, this.#unreachable(originOf(item.url))));
   }
 
-  get #mayBeDoneBy(): VisitOptions['mayBeDoneBy'] {
+  #mayBeDoneBy(host?: ActiveHost): VisitOptions['mayBeDoneBy'] {
     const { isResumed, run } = this.#options;
-    return isResumed ? 'earlier-process' : run.settings.browser === 'none' ? undefined : 'rendered-page';
+    return isResumed || host?.mayBeVisited
+      ? 'earlier-process'
+      : run.settings.browser === 'none'
+        ? undefined
+        : 'rendered-page';
   }
 
-  #rulesOf(origin: string): RobotsRules | undefined {
+  #rulesOf(origin: string): RobotsRules | 'missing' | 'unread' {
     const { archive, run } = this.#options;
     return run.settings.robots === 'ignore' ? this.#robots.allowAll : this.#robots.get(origin, archive.clock());
   }
@@ -393,71 +461,19 @@ export class CrawlEngine {
 
   /** Fetches the robots.txt that a URL waits for. */
   #startRobots(host: ActiveHost, url: string, now: EpochMs): void {
-    const origin = originOf(url);
-    const tries = host.robotsTries.get(origin) ?? 0;
-    const isLastTry = this.#isLastTry(tries);
-    host.fetchingRobots = origin;
     host.delay.begin(now);
-    this.#launch(host, async (options) => {
-      try {
-        const outcome = await this.#robotsVisitor.visit(origin, {
-          ...options,
-          isLastTry,
-          mayBeDoneBy: this.#mayBeDoneBy,
-        });
-        if (outcome.kind === 'robots') this.#takeRules(origin, outcome);
-        else this.#retryRobots(host, origin, url, outcome, tries);
-      } finally {
-        host.fetchingRobots = undefined;
-      }
-    });
-  }
-
-  #retryRobots(
-    host: ActiveHost,
-    origin: string,
-    url: string,
-    { failure, waitMs, why }: RobotsRetry,
-    tries: number,
-  ): void {
-    const now = this.#clock();
-    const isNameMissing = this.#isNameMissing(host.delay, failure);
-    if (isNameMissing && !host.delay.noteMissingName(now)) {
-      this.#takeRules(origin, robotsForbidden(failure!, this.#options.archive.clock()));
-      return;
-    }
-    this.tally.counts.retried++;
-    host.robotsTries.set(origin, tries + 1);
-    if (!isNameMissing) host.delay.noteRefusal(now, waitMs);
-    this.#options.onRetry?.(url, why);
-  }
-
-  #takeRules(origin: string, outcome: RobotsOutcome): RobotsRules {
-    this.tally.counts.captures += outcome.captures;
-    this.tally.counts.bytes += outcome.bytes;
-    return this.#robots.put(origin, outcome);
+    this.#launch(host, (options) => this.#robotsFetches.fetch(host, url, options));
   }
 
   /** Fetches the robots.txt that a request of a rendered page waits for. */
   async #fetchRules(origin: string, turn: Turn, tries: number): Promise<RobotsRules | undefined> {
     this.#running++;
     try {
-      const outcome = await this.#robotsVisitor.visit(origin, {
-        signal: this.#stop.signal,
-        isLastTry: this.#isLastTry(tries),
-        mayBeDoneBy: this.#mayBeDoneBy,
-        onReceived: (exchange) => turn.end(exchange),
-      });
-      if (outcome.kind === 'robots') return this.#takeRules(origin, outcome);
-      this.tally.counts.retried++;
       const delay = this.#delayOf(hostName(`${origin}/`));
-      // A rendered page does not wait until the name is looked up again.
-      if (this.#isNameMissing(delay, outcome.failure)) delay.noteMissingName(this.#clock());
-      else turn.noteRefusal(outcome.waitMs);
-      return undefined;
+      return await this.#robotsFetches.fetchInTurn(origin, turn, tries, delay, this.#stop.signal);
     } finally {
       this.#running--;
-      this.#wake?.();
+      this.#sleeping.wake();
     }
   }
 
@@ -467,8 +483,11 @@ export class CrawlEngine {
     this.#launch(host, async (options) => {
       const isLastTry = this.#isLastTry(item.tries) || host.delay.hasRefusedMany;
       const onUnconnected = (reason: FailureReason) => this.#noteConnectionFailure(host, originOf(item.url), reason);
-      const whole = { ...options, isLastTry, mayBeDoneBy: this.#mayBeDoneBy, onUnconnected };
-      const outcome = await this.#visitor.visit(item, whole);
+      const whole = { ...options, isLastTry, mayBeDoneBy: this.#mayBeDoneBy(host), onUnconnected };
+      const outcome = await this.#visitor.visit(item, whole).catch((error: unknown) => {
+        if (error instanceof NotSent) host.putBack(item);
+        throw error;
+      });
       this.#lastUrl = item.url;
       if (outcome.kind === 'retry') this.#retry(host, item, outcome);
       else if (outcome.kind === 'visited') {
@@ -478,10 +497,11 @@ export class CrawlEngine {
         const { visited, findLinks } = rendered ?? { visited: outcome, findLinks: outcome.findLinks };
         if (visited.isInMemory && !rendered) {
           // A recrawl must not omit links: it reads changed pages only, and does not visit seeds first.
-          const omitsReported = run.kind === 'first' && mayOmitReported(this.frontier, run.settings, item);
-          this.#visitLog.add(host, item, visited, await findLinks(omitsReported));
+          const { hasQueuedSeeds } = this.#frontier;
+          const omitsReported = run.kind === 'first' && mayOmitReported(hasQueuedSeeds, run.settings, item);
+          await this.#visitLog.add(host, item, visited, await findLinks(omitsReported));
         } else await this.#reading.run(async () => this.#visitLog.add(host, item, visited, await findLinks()));
-      } else this.#visitLog.add(host, item, outcome);
+      } else await this.#visitLog.add(host, item, outcome);
     });
   }
 
@@ -497,16 +517,16 @@ export class CrawlEngine {
   }
 
   #retry(host: ActiveHost, item: TakenUrl, { isBusy, waitMs, why, failure }: Retry): void {
-    const { run, state } = this.#options;
+    const { run } = this.#options;
     const now = this.#clock();
     const isNameMissing = this.#isNameMissing(host.delay, failure);
     if (isNameMissing && !host.delay.noteMissingName(now)) {
-      this.#visitLog.add(host, item, { kind: 'failed', settlement: failedSettlement(item), ...failure! });
+      this.#visitLog.addSoon(host, item, { kind: 'failed', settlement: failedSettlement(item), ...failure! });
       return;
     }
     this.tally.counts.retried++;
     this.#options.onRetry?.(item.url, why);
-    state.transaction(() => this.frontier.countTry(item));
+    this.#visitLog.addTry(item);
     if (isBusy) host.delay.noteRefusal(now, waitMs);
     host.retryLater(item, now + (isBusy || isNameMissing ? 0 : run.settings.retryDelayMs * 2 ** item.tries));
   }
@@ -515,7 +535,10 @@ export class CrawlEngine {
    * Runs a visit. The host and the connection are free as soon as the response is received, even if storing takes
    * longer.
    */
-  #launch(host: ActiveHost, work: (options: Pick<VisitOptions, 'signal' | 'onReceived'>) => Promise<void>): void {
+  #launch(
+    host: ActiveHost,
+    work: (options: Pick<VisitOptions, 'signal' | 'mayBeSent' | 'onReceived'>) => Promise<void>,
+  ): void {
     this.#running++;
     this.#receiving++;
     let isReceiving = true;
@@ -534,50 +557,44 @@ export class CrawlEngine {
         host.delay.noteRefusal(now, waitMs, exchange.status);
       } else if (exchange) host.delay.noteAnswer(originOf(exchange.url));
       host.delay.end(now, exchange);
-      this.#wake?.();
+      this.#sleeping.wake();
     };
-    work({ signal: this.#stop.signal, onReceived })
+    const mayBeSent = this.#frontier.isShared ? () => this.#frontier.holds(host.name) : undefined;
+    work({ signal: this.#stop.signal, mayBeSent, onReceived })
       .catch((error: unknown) => {
         // An aborted visit is not a failure: its URL stays queued.
-        if (!this.#stop.signal.aborted) this.#failure ??= error;
+        if (!this.#stop.signal.aborted && !(error instanceof NotSent)) this.#failure ??= error;
       })
       .finally(() => {
         onReceived(undefined, 0);
         this.#unacknowledgedBytes -= heldBytes;
         this.#running--;
-        this.#wake?.();
+        this.#sleeping.wake();
       });
   }
 
   #sleep(until: EpochMs): Promise<void> {
     const at = Math.min(until, this.#visitLog.dueAt, this.#progressAt + PROGRESS_MS);
-    const waitMs = Math.max(0, Math.min(at - this.#clock(), PROGRESS_MS));
-    return new Promise<void>((resolve) => {
-      const goOn = () => {
-        this.#wake = undefined;
-        resolve();
-      };
-      const timer = setTimeout(goOn, waitMs);
-      // Handle all answers that have arrived before sending new requests, which then go out in one burst.
-      this.#wake = () => {
-        this.#wake = undefined;
-        clearTimeout(timer);
-        setImmediate(goOn);
-      };
-    });
+    return this.#sleeping.sleep(Math.max(0, Math.min(at - this.#clock(), PROGRESS_MS)));
   }
 
-  #reportProgress(): void {
+  async #reportProgress(): Promise<void> {
     const now = this.#clock();
     if (now - this.#progressAt < PROGRESS_MS) return;
     this.#progressAt = now;
+    if (!this.#options.onProgress) return;
+    this.#totals = await this.#frontier.totals();
     this.#options.onProgress?.(this.progress());
+  }
+
+  get totals(): FrontierTotals {
+    return this.#totals;
   }
 
   progress(): CrawlProgress {
     const now = this.#clock();
     const leftMs = this.#running === 0 && this.#nextAt < Number.POSITIVE_INFINITY ? this.#nextAt - now : 0;
     const waitMs = leftMs > WAIT_MS_MIN ? leftMs : 0;
-    return crawlProgress(this.tally, this.frontier, { elapsedMs: now - this.#resumedAt, waitMs, url: this.#lastUrl });
+    return crawlProgress(this.tally, this.#totals, { elapsedMs: now - this.#resumedAt, waitMs, url: this.#lastUrl });
   }
 }

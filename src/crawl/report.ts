@@ -3,7 +3,6 @@
  * end.
  */
 import type { EpochMs } from '../base/index.ts';
-import type { Frontier } from './frontier/frontier.ts';
 import { isGoneStatus, isPageRole, STATE_FORBIDDEN } from './frontier/known-url.ts';
 import type { PageFindings } from './links/link-batch.ts';
 import type { Settled, Visited } from './outcome.ts';
@@ -104,62 +103,79 @@ export class CrawlTally {
     this.#pagesBefore = this.counts.pages;
   }
 
-  /** The rate of pages since the run was started or resumed. */
-  pagesPerSecond(elapsedMs: number): number {
-    return elapsedMs > 0 ? ((this.counts.pages - this.#pagesBefore) * 1000) / elapsedMs : 0;
+  /** The rate of pages since the run was started or resumed. `otherPages`: those of other crawlers. */
+  pagesPerSecond(elapsedMs: number, otherPages = 0): number {
+    return elapsedMs > 0 ? ((this.counts.pages - this.#pagesBefore + otherPages) * 1000) / elapsedMs : 0;
   }
 
-  add(outcome: Settled, { unreadReason }: PageFindings = {}): void {
+  add(outcome: Settled, findings: PageFindings = {}): void {
+    this.#count(outcome, findings, 1);
+  }
+
+  /** Takes an outcome back that could not be written. Another crawler visits the URL again. */
+  remove(outcome: Settled, findings: PageFindings = {}): void {
+    this.#count(outcome, findings, -1);
+  }
+
+  #count(outcome: Settled, { unreadReason }: PageFindings, one: 1 | -1): void {
     const { counts } = this;
     if (outcome.kind === 'visited' && outcome.isReadAgain) return;
     if (unreadReason !== undefined && outcome.kind === 'visited') {
-      counts.partlyRead++;
-      if (this.partlyReadUrls.length < REPORTED_URLS_MAX)
+      counts.partlyRead += one;
+      if (one > 0 && this.partlyReadUrls.length < REPORTED_URLS_MAX)
         this.partlyReadUrls.push({ url: outcome.settlement.item.url, reason: unreadReason });
     }
-    if (outcome.kind === 'visited') this.#visited(outcome);
+    if (outcome.kind === 'visited') this.#visited(outcome, one);
     else if (outcome.kind === 'skipped' && outcome.trap !== undefined) {
-      counts.trapped++;
-      addCount(counts.traps, outcome.trap);
-    } else if (outcome.kind === 'skipped' && outcome.isOutOfScope) counts.outOfScope++;
+      counts.trapped += one;
+      addCount(counts.traps, outcome.trap, one);
+    } else if (outcome.kind === 'skipped' && outcome.isOutOfScope) counts.outOfScope += one;
     else if (outcome.kind === 'skipped')
-      counts[outcome.settlement.state === STATE_FORBIDDEN ? 'forbidden' : 'skipped']++;
+      counts[outcome.settlement.state === STATE_FORBIDDEN ? 'forbidden' : 'skipped'] += one;
     else {
-      counts.failed++;
-      addCount(counts.failures, outcome.reason);
-      if (this.failedUrls.length < REPORTED_URLS_MAX)
+      counts.failed += one;
+      addCount(counts.failures, outcome.reason, one);
+      if (one > 0 && this.failedUrls.length < REPORTED_URLS_MAX)
         this.failedUrls.push({ url: outcome.settlement.item.url, reason: `${outcome.reason}: ${outcome.detail}` });
     }
   }
 
-  #visited({ settlement, novelty, isNotModified, bytes, truncated, redirect, isRecovered, isCounted }: Visited): void {
+  #visited(visited: Visited, one: 1 | -1): void {
+    const { settlement, novelty, isNotModified, bytes, truncated, redirect, isRecovered, isCounted } = visited;
     const { counts } = this;
     const { item, status } = settlement;
     if (isCounted) {
-      if (isPageRole(item.role)) counts.pages++;
+      if (isPageRole(item.role)) counts.pages += one;
       return;
     }
-    counts.captures++;
-    counts.bytes += bytes;
-    counts[novelty]++;
-    if (isPageRole(item.role)) counts.pages++;
-    if (isNotModified) counts.notModified++;
-    if (truncated) counts.truncated++;
-    if (redirect !== undefined) counts.redirects++;
-    if (isRecovered) counts.recovered++;
-    if (isGoneStatus(status)) counts.gone++;
-    addCount(counts.statuses, String(status));
+    counts.captures += one;
+    counts.bytes += one * bytes;
+    counts[novelty] += one;
+    if (isPageRole(item.role)) counts.pages += one;
+    if (isNotModified) counts.notModified += one;
+    if (truncated) counts.truncated += one;
+    if (redirect !== undefined) counts.redirects += one;
+    if (isRecovered) counts.recovered += one;
+    if (isGoneStatus(status)) counts.gone += one;
+    addCount(counts.statuses, String(status), one);
   }
 }
+
+/** What the frontier reports about itself. */
+export type FrontierTotals = {
+  readonly known: number;
+  readonly queued: number;
+  /** The hosts with the most queued URLs. */
+  readonly fullest: readonly { readonly name: string; readonly queued: number }[];
+};
 
 /** The progress that a running crawl reports. */
 export function crawlProgress(
   tally: CrawlTally,
-  frontier: Frontier,
+  { known, queued, fullest }: FrontierTotals,
   { elapsedMs, waitMs, url }: Pick<CrawlProgress, 'elapsedMs' | 'waitMs' | 'url'>,
 ): CrawlProgress {
   const { counts } = tally;
-  const { known, queued } = frontier.totals();
   return {
     fetched: counts.captures,
     queued,
@@ -174,9 +190,18 @@ export function crawlProgress(
     pagesPerSecond: tally.pagesPerSecond(elapsedMs),
     elapsedMs,
     waitMs,
-    hosts: frontier.fullestHosts(5).map((host) => ({ host: host.name, queued: host.queued })),
+    hosts: fullest.map(({ name, queued: count }) => ({ host: name, queued: count })),
     url,
   };
+}
+
+/** The sum of the counts of two crawlers. */
+export function sumOfCounts(first: CrawlCounts, second: CrawlCounts): CrawlCounts {
+  const sum = structuredClone(first) as Record<string, number | Record<string, number>>;
+  for (const [name, value] of Object.entries(second))
+    if (typeof value === 'number') sum[name] = ((sum[name] as number | undefined) ?? 0) + value;
+    else for (const [key, count] of Object.entries(value)) addCount(sum[name] as Record<string, number>, key, count);
+  return sum as unknown as CrawlCounts;
 }
 
 export function addCount(counts: Record<string, number>, name: string, more = 1): void {

@@ -1,129 +1,99 @@
 /**
- * Repeated crawls. The state of an archive says when each is due. The process that keeps the archive open (the server,
- * or `crawl --due`) asks which are due and runs them.
+ * Repeated crawls. The state of an archive says when each is due. The processes that keep the archive open (servers, or
+ * `crawl --due`) ask which are due and run them. One process claims a crawl that is due. If it dies, another claims the
+ * crawl and resumes it.
  */
 import type { Archive } from '../archive/index.ts';
-import type { EpochMs } from '../base/index.ts';
+import { PinakesError } from '../base/index.ts';
 import { crawl, recrawl, seedUrls } from './crawl.ts';
+import { hasCrawlState, withCrawlState } from './crawl-states.ts';
+import type { DueClaim, Schedule } from './frontier/crawl-state.ts';
 import { nextTime } from './frontier/recurrence.ts';
 import { Scope } from './frontier/scope.ts';
-import { CrawlState } from './frontier/state.ts';
 import { type CrawlReport, hasReachedNothing } from './report.ts';
-import { lastFirstRun, runsOf } from './run.ts';
-import { CRAWL_DEFAULTS, type CrawlOptions, type CrawlSettings } from './settings.ts';
+import { CRAWL_DEFAULTS, type CrawlOptions } from './settings.ts';
 
 /** A crawl that reached nothing is tried again after this time. A laptop that just woke up may have no network yet. */
 const TRY_AGAIN_MS = 60 * 60 * 1000;
-
-export type Schedule = {
-  readonly collection: string;
-  /** The recurrence as the user wrote it: `day`, `6h`, `0 3 * * 1`. */
-  readonly every: string;
-  readonly seeds: readonly string[];
-  readonly settings: Partial<CrawlSettings>;
-  readonly due: EpochMs;
-  /** The end of the last crawl. A crawl that reached nothing does not count. */
-  readonly last: EpochMs | undefined;
-};
-
-type ScheduleRow = {
-  collection: string;
-  every: string;
-  seeds: string;
-  settings: string;
-  due: number;
-  last: number | null;
-};
-
-function scheduleOf(row: ScheduleRow): Schedule {
-  return {
-    collection: row.collection,
-    every: row.every,
-    seeds: JSON.parse(row.seeds) as string[],
-    settings: JSON.parse(row.settings) as Partial<CrawlSettings>,
-    due: row.due,
-    last: row.last ?? undefined,
-  };
-}
-
-function withState<T>(archive: Archive, work: (state: CrawlState) => T): T {
-  const state = CrawlState.open(archive.directory);
-  try {
-    return work(state);
-  } finally {
-    state.close();
-  }
-}
 
 /**
  * Sets the schedule of a collection, or replaces it. Seeds are needed unless the collection was crawled before. The
  * first run is at the next matching time.
  */
-export function putSchedule(
+export async function putSchedule(
   archive: Archive,
   { collection, every, seeds, settings }: Pick<Schedule, 'collection' | 'every' | 'seeds' | 'settings'>,
-): Schedule {
-  const due = nextTime(every, archive.clock());
+): Promise<Schedule> {
   // Refuse settings that can never work while the user can see the error.
+  nextTime(every, archive.clock());
   archive.collections.check(collection);
   new Scope({ ...CRAWL_DEFAULTS, ...settings }, seedUrls(seeds));
-  return withState(archive, (state) => {
-    if (seeds.length === 0) lastFirstRun(state, collection);
-    state.run(
-      'INSERT OR REPLACE INTO schedule (collection, every, seeds, settings, due) VALUES (?, ?, ?, ?, ?)',
-      collection,
-      every,
-      JSON.stringify(seeds),
-      JSON.stringify({ ...settings, collection }),
-      due,
-    );
-    return scheduleOf(state.get<ScheduleRow>('SELECT * FROM schedule WHERE collection = ?', collection)!);
+  return withCrawlState(archive, async (state) => {
+    if (seeds.length === 0 && !(await state.lastFirstRun(collection)))
+      throw new PinakesError('CRAWL_UNKNOWN', { where: collection });
+    const due = nextTime(every, await state.now());
+    return state.putSchedule({ collection, every, seeds, settings: { ...settings, collection }, due });
   });
 }
 
 /** Returns whether the collection had a schedule. */
-export function removeSchedule(archive: Archive, collection: string): boolean {
-  return withState(archive, (state) => state.run('DELETE FROM schedule WHERE collection = ?', collection) > 0);
+export function removeSchedule(archive: Archive, collection: string): Promise<boolean> {
+  return withCrawlState(archive, (state) => state.removeSchedule(collection));
 }
 
-export function schedules(archive: Archive): Schedule[] {
-  if (!CrawlState.exists(archive.directory)) return [];
-  return withState(archive, (state) => state.all<ScheduleRow>('SELECT * FROM schedule ORDER BY due').map(scheduleOf));
+export async function schedules(archive: Archive): Promise<Schedule[]> {
+  if (!hasCrawlState(archive)) return [];
+  return withCrawlState(archive, (state) => state.schedules());
 }
 
 /** Schedules that are due. The longest overdue comes first. */
-export function dueCrawls(archive: Archive): Schedule[] {
-  const now = archive.clock();
-  return schedules(archive).filter(({ due }) => due <= now);
+export async function dueCrawls(archive: Archive): Promise<Schedule[]> {
+  if (!hasCrawlState(archive)) return [];
+  return withCrawlState(archive, async (state) => {
+    const now = await state.now();
+    return (await state.schedules()).filter(({ due, isClaimed }) => due <= now && !isClaimed);
+  });
 }
 
 /**
- * Runs a scheduled crawl: from its seeds the first time, afterwards as a recrawl. The next due time is set when the
- * crawl ends, so a killed crawl is still due and is resumed. A crawl that reached nothing is due again after
- * TRY_AGAIN_MS, and `last` stays as it was.
+ * Runs a scheduled crawl: from its seeds the first time, afterwards as a recrawl. Returns undefined when another
+ * process runs it. `isEarly`: also when it is not due. The next due time is set when the crawl ends, so a killed crawl
+ * is still due and is resumed. A crawl that reached nothing is due again after TRY_AGAIN_MS, and `last` stays.
  */
 export async function runScheduled(
   archive: Archive,
-  schedule: Schedule,
+  collection: string,
   options: CrawlOptions = {},
+  isEarly = false,
+): Promise<CrawlReport | undefined> {
+  return withCrawlState(archive, async (state) => {
+    const claim = await state.claimDue(collection, isEarly);
+    if (!claim) return undefined;
+    try {
+      return await runClaimed(archive, claim, options, async () => ({
+        isKnown: (await state.runs(collection, 1)).length > 0,
+        now: await state.now(),
+      }));
+    } finally {
+      await claim.giveUp();
+    }
+  });
+}
+
+async function runClaimed(
+  archive: Archive,
+  claim: DueClaim,
+  options: CrawlOptions,
+  look: () => Promise<{ readonly isKnown: boolean; readonly now: number }>,
 ): Promise<CrawlReport> {
-  const { collection, seeds, settings, every } = schedule;
-  const isKnown = withState(archive, (state) => runsOf(state, collection, 1).length > 0);
-  const report = isKnown
+  const { collection, seeds, settings, every } = claim.schedule;
+  const report = (await look()).isKnown
     ? await recrawl(archive, collection, settings, options)
     : await crawl(archive, seeds, settings, options);
   if (report.outcome === 'interrupted') return report;
-  const now = archive.clock();
+  const { now } = await look();
   const next = nextTime(every, now);
   const hasFailed = hasReachedNothing(report);
-  withState(archive, (state) =>
-    state.run(
-      'UPDATE schedule SET due = ?, last = coalesce(?, last) WHERE collection = ? AND every = ?',
-      hasFailed ? Math.min(next, now + TRY_AGAIN_MS) : next,
-      hasFailed ? null : now,
-      collection,
-      every,
-    ),
-  );
+  await claim.settle(hasFailed ? Math.min(next, now + TRY_AGAIN_MS) : next, hasFailed ? undefined : now);
   return report;
 }

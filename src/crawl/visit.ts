@@ -45,6 +45,8 @@ type LinkSource = Pick<UnreadPage, 'head' | 'bytes' | 'isDecoded' | 'isWhole'>;
 
 export type VisitOptions = {
   readonly signal?: AbortSignal | undefined;
+  /** Whether the request may still be sent; see `FetchOptions`. */
+  readonly mayBeSent?: (() => boolean) | undefined;
   readonly isLastTry: boolean;
   /** Who may have made this visit before: an interrupted process, or a rendered page of this process. */
   readonly mayBeDoneBy: 'earlier-process' | 'rendered-page' | undefined;
@@ -124,7 +126,7 @@ export class Visitor {
       fields.push({ name: 'Cookie', value: cookie });
     const fetched = await this.#options.fetcher.fetch(
       { url: item.url, fields },
-      options.signal && { signal: options.signal },
+      { signal: options.signal, mayBeSent: options.mayBeSent },
     );
     if (fetched.kind === 'failure') {
       const { reason, detail } = fetched;

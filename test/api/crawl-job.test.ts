@@ -102,7 +102,7 @@ test('the server runs a scheduled crawl each time it is due', async (t) => {
     clock: () => Date.now() - 7 * HOUR_MS,
     newId: seededIds(seededRandom(5)),
   });
-  const first = putSchedule(before, { collection: 'site', every: '6h', seeds: [seed], settings: SETTINGS });
+  const first = await putSchedule(before, { collection: 'site', every: '6h', seeds: [seed], settings: SETTINGS });
   await before.close();
 
   const one = await openServed(directory, { clock: Date.now });
@@ -118,7 +118,7 @@ test('the server runs a scheduled crawl each time it is due', async (t) => {
   const job = await one.overJob(items[0]!.id);
   assert.deepEqual([job.state, job.report!.outcome, countsOf(job).pages], ['done', 'done', 2], JSON.stringify(job));
   assert.deepEqual(await urlsOf(one, seed), [seed, `${seed}more`, `${seed}robots.txt`].sort());
-  const [next] = schedules(one.archive);
+  const [next] = await schedules(one.archive);
   assert.ok(next!.due > Date.now() && next!.due > first.due);
   assert.ok(next!.last! > first.due);
 });

@@ -177,8 +177,8 @@ test('an invalid collection name is refused before any request', async (t) => {
     crawl(archive, seeds, { collection: 'a/b', allowPrivate: true }, { resolve: web.resolve }),
     refusal,
   );
-  assert.throws(() => putSchedule(archive, { collection: 'a/b', every: 'day', seeds, settings: {} }), refusal);
-  assert.deepEqual([web.requestLog.length, schedules(archive)], [0, []]);
+  await assert.rejects(putSchedule(archive, { collection: 'a/b', every: 'day', seeds, settings: {} }), refusal);
+  assert.deepEqual([web.requestLog.length, await schedules(archive)], [0, []]);
 });
 
 test('a crawl that a limit stopped can be continued', async (t) => {

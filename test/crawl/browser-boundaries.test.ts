@@ -7,7 +7,7 @@ import { createSocket } from 'node:dgram';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { utf8 } from '../../src/base/index.ts';
-import { CrawlState, crawl, runsOf } from '../../src/crawl/index.ts';
+import { crawl, openCrawlState } from '../../src/crawl/index.ts';
 import { allCaptures, makeArchive } from '../archive/trial-archive.ts';
 import { browserSettings, GIF, JSON_TYPE, picture, shell } from './browser-site.ts';
 import { TestWeb } from './test-web.ts';
@@ -166,7 +166,7 @@ test('a crawl with both a browser and htmlOnly is refused before it begins', asy
   await assert.rejects(crawl(archive, ['http://site.test/'], settings), { code: 'BAD_ARGUMENT' });
   const nowhere = { ...(await browserSettings()), browserPath: '/nowhere/chromium' };
   await assert.rejects(crawl(archive, ['http://site.test/'], nowhere), { code: 'BROWSER_MISSING' });
-  const state = CrawlState.open(archive.directory);
+  const state = openCrawlState(archive);
   t.after(() => state.close());
-  assert.deepEqual(runsOf(state), []);
+  assert.deepEqual(await state.runs(undefined, 1), []);
 });

@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Archive } from '../../src/archive/index.ts';
 import {
+  type CrawlOptions,
+  type CrawlReport,
   crawl,
   dueCrawls,
   type EmulateOptions,
@@ -20,35 +23,42 @@ import { html, TestWeb } from './test-web.ts';
 const HOUR_MS = 3600_000;
 const SETTINGS = { allowPrivate: true, delayMs: 0, retries: 0 };
 
+/** Runs the scheduled crawl of the collection. */
+async function runSite(archive: Archive, options: CrawlOptions): Promise<CrawlReport> {
+  const report = await runScheduled(archive, 'site', options);
+  assert.ok(report, 'nobody else runs it');
+  return report;
+}
+
 test('a scheduled crawl is due at its time, runs from its seeds, and then as a recrawl', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   let shiftMs = 0;
   const archive = await makeArchive(t, { clock: () => Date.now() + shiftMs });
-  assert.deepEqual(schedules(archive), []);
+  assert.deepEqual(await schedules(archive), []);
   web.put('site.test', '/', html('home', '<a href="/a">a</a>'));
   web.put('site.test', '/a', html('a', ''));
   const seeds = [web.url('site.test')];
-  putSchedule(archive, { collection: 'site', every: '6h', seeds, settings: SETTINGS });
-  assert.deepEqual(dueCrawls(archive), []);
+  await putSchedule(archive, { collection: 'site', every: '6h', seeds, settings: SETTINGS });
+  assert.deepEqual(await dueCrawls(archive), []);
   shiftMs += 7 * HOUR_MS;
-  const [due] = dueCrawls(archive);
+  const [due] = await dueCrawls(archive);
   assert.deepEqual([due?.collection, due?.every, due?.seeds], ['site', '6h', seeds]);
-  const first = await runScheduled(archive, due!, { resolve: web.resolve });
+  const first = await runSite(archive, { resolve: web.resolve });
   assert.deepEqual([first.kind, first.counts.pages], ['first', 2]);
-  assert.deepEqual(dueCrawls(archive), []);
+  assert.deepEqual(await dueCrawls(archive), []);
   shiftMs += 7 * HOUR_MS;
-  const second = await runScheduled(archive, dueCrawls(archive)[0]!, { resolve: web.resolve });
+  const second = await runSite(archive, { resolve: web.resolve });
   assert.deepEqual([second.kind, second.counts.pages, second.counts.unchanged], ['again', 2, 2]);
   shiftMs += 7 * HOUR_MS;
-  const stopped = await runScheduled(archive, dueCrawls(archive)[0]!, {
+  const stopped = await runSite(archive, {
     resolve: web.resolve,
     signal: AbortSignal.abort(),
   });
   assert.equal(stopped.outcome, 'interrupted');
-  assert.equal(dueCrawls(archive).length, 1, 'an interrupted crawl is still due');
-  assert.equal(removeSchedule(archive, 'site'), true);
-  assert.deepEqual(schedules(archive), []);
+  assert.equal((await dueCrawls(archive)).length, 1, 'an interrupted crawl is still due');
+  assert.equal(await removeSchedule(archive, 'site'), true);
+  assert.deepEqual(await schedules(archive), []);
 });
 
 test('a scheduled crawl that reached no host, as on an offline laptop, is tried again within the hour', async (t) => {
@@ -57,19 +67,19 @@ test('a scheduled crawl that reached no host, as on an offline laptop, is tried 
   let shiftMs = 0;
   const archive = await makeArchive(t, { clock: () => Date.now() + shiftMs });
   web.put('site.test', '/', html('home', ''));
-  putSchedule(archive, { collection: 'site', every: 'week', seeds: [web.url('site.test')], settings: SETTINGS });
+  await putSchedule(archive, { collection: 'site', every: 'week', seeds: [web.url('site.test')], settings: SETTINGS });
   const offline: typeof web.resolve = (_host, _options, done) =>
     done(Object.assign(new Error('getaddrinfo ENOTFOUND site.test'), { code: 'ENOTFOUND' }), '', 4);
-  const run = (resolve: typeof web.resolve) => runScheduled(archive, dueCrawls(archive)[0]!, { resolve });
+  const run = (resolve: typeof web.resolve) => runSite(archive, { resolve });
   for (const attempt of ['first', 'again']) {
     shiftMs += 8 * 24 * HOUR_MS;
     const { counts } = await run(offline);
     assert.deepEqual([counts.pages, counts.failed], [0, 1], attempt);
-    assert.deepEqual(dueCrawls(archive), [], 'not at once');
+    assert.deepEqual(await dueCrawls(archive), [], 'not at once');
     shiftMs += HOUR_MS;
     assert.equal((await run(web.resolve)).counts.pages, 1, attempt);
     shiftMs += HOUR_MS;
-    assert.deepEqual(dueCrawls(archive), [], 'and then as scheduled');
+    assert.deepEqual(await dueCrawls(archive), [], 'and then as scheduled');
   }
 });
 
@@ -78,11 +88,11 @@ test('a schedule that could never run is refused', async (t) => {
   const put = (every: string, seeds: string[], settings = {}) =>
     putSchedule(archive, { collection: 'site', every, seeds, settings });
   const seeds = ['https://site.test/'];
-  assert.throws(() => put('day', []), { code: 'CRAWL_UNKNOWN' });
-  assert.throws(() => put('day', ['ftp://site.test/']), { code: 'BAD_ARGUMENT' });
-  assert.throws(() => put('day', seeds, { include: ['('] }), { code: 'BAD_ARGUMENT' });
-  for (const never of ['0m', '00d']) assert.throws(() => put(never, seeds), { code: 'BAD_ARGUMENT' }, never);
-  assert.deepEqual(schedules(archive), []);
+  await assert.rejects(put('day', []), { code: 'CRAWL_UNKNOWN' });
+  await assert.rejects(put('day', ['ftp://site.test/']), { code: 'BAD_ARGUMENT' });
+  await assert.rejects(put('day', seeds, { include: ['('] }), { code: 'BAD_ARGUMENT' });
+  for (const never of ['0m', '00d']) await assert.rejects(put(never, seeds), { code: 'BAD_ARGUMENT' }, never);
+  assert.deepEqual(await schedules(archive), []);
 });
 
 test('an archive is replayed into another archive with the same pages and times, and each content once', async (t) => {

@@ -41,6 +41,7 @@ export type CrawlCommandOptions = ArchiveCommandOptions & {
   readonly again?: boolean | string;
   readonly resume?: boolean | string;
   readonly fresh?: boolean;
+  readonly join?: string;
   readonly budget?: string;
   readonly fixed?: boolean;
   readonly lifetime?: string;
@@ -114,6 +115,7 @@ export function addCrawlOptions(command: Command): Command {
       ).choices(GONE_POLICIES),
     )
     .option('--resume [collection]', 'continue an interrupted crawl')
+    .option('--join <run>', 'help a crawl that runs on another machine: the number of its run, or its collection')
     .option('--fresh', 'discard the rest of an unfinished crawl of the collection')
     .option(
       '--every <time>',

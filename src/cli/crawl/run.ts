@@ -6,18 +6,18 @@ import {
   type CrawlOptions,
   type CrawlProgress,
   type CrawlReport,
-  CrawlState,
   crawl,
   dueCrawls,
   emulate,
   hasReachedNothing,
+  joinCrawl,
   putSchedule,
   recrawl,
   removeSchedule,
   resumeCrawl,
   runScheduled,
-  runsOf,
   schedules,
+  withCrawlState,
 } from '../../crawl/index.ts';
 import { openingOptions } from '../archive-command.ts';
 import { type CommandContext, inputBytes, resolveTypedPath } from '../command.ts';
@@ -44,17 +44,22 @@ export async function crawlCommand(
   };
   const collection = collectionOf(options);
   if (options.every === 'never') {
-    const had = removeSchedule(archive, collection);
+    const had = await removeSchedule(archive, collection);
     const sentence = had ? `removed the schedule of ${collection}` : `${collection} had no schedule`;
     await (options.json ? context.terminal.json({ collection, isRemoved: had }) : context.terminal.line(sentence));
     return EXIT_FINE;
+  }
+  if (options.join !== undefined) {
+    const joined = await joinCrawl(archive, options.join, crawlOptionsOf(context));
+    context.reportToJob?.(joined);
+    return printReport(context, archive, joined, options);
   }
   const seeds = options.seeds === undefined ? named : [...named, ...(await readSeedList(context, options.seeds))];
   // Checked first, so that no schedule is saved for a crawl that would be refused.
   if (seeds.length === 0 && !options.again && !options.resume)
     throw badArgument('crawl', 'name a URL to start from, or a collection with --again or --resume');
   if (options.every !== undefined) {
-    const { due } = putSchedule(archive, { collection, every: options.every, seeds, settings });
+    const { due } = await putSchedule(archive, { collection, every: options.every, seeds, settings });
     context.terminal.say(
       `${collection}: next crawl at ${formatW3cDate(due)}, run by \`pinakes serve\` or \`pinakes crawl --due\``,
     );
@@ -109,16 +114,14 @@ async function printReport(
 ): Promise<number> {
   terminal.clearStatus();
   if (json) await terminal.json(report);
-  else await terminal.line(terminal.expandCommands(summary(report, takesAnyCertificate(archive, report))));
+  else await terminal.line(terminal.expandCommands(summary(report, await takesAnyCertificate(archive, report))));
   if (report.outcome === 'interrupted') return EXIT_INTERRUPTED;
   return hasReachedNothing(report) ? EXIT_FOUND : EXIT_FINE;
 }
 
 /** Whether an option of this command or of an earlier one let the crawl accept any certificate. */
-function takesAnyCertificate({ directory }: Archive, { collection }: CrawlReport): boolean {
-  const state = CrawlState.open(directory);
-  const [run] = runsOf(state, collection, 1);
-  state.close();
+async function takesAnyCertificate(archive: Archive, { collection }: CrawlReport): Promise<boolean> {
+  const [run] = await withCrawlState(archive, (state) => state.runs(collection, 1));
   return run?.settings.anyCertificate ?? false;
 }
 
@@ -199,7 +202,7 @@ async function listSchedules(
   archive: Archive,
   { json }: CrawlCommandOptions,
 ): Promise<number> {
-  const all = schedules(archive);
+  const all = await schedules(archive);
   if (all.length === 0 && !json) terminal.say('No crawl is scheduled; `pinakes crawl URL --every day` repeats one.');
   for (const { collection, every, due, last, seeds } of all) {
     const times = { due: formatW3cDate(due), ...(last !== undefined && { last: formatW3cDate(last) }) };
@@ -216,14 +219,16 @@ async function runDue(context: CommandContext, archive: Archive, options: CrawlC
   let code = EXIT_FINE;
   let crawls = 0;
   context.reportToJob?.({ crawls });
-  for (const schedule of dueCrawls(archive)) {
+  for (const { collection } of await dueCrawls(archive)) {
     try {
-      const report = await runScheduled(archive, schedule, crawlOptionsOf(context));
+      const report = await runScheduled(archive, collection, crawlOptionsOf(context));
+      // Another process runs it.
+      if (!report) continue;
       context.reportToJob?.(++crawls === 1 ? report : { crawls });
       code = Math.max(code, await printReport(context, archive, report, options));
     } catch (error) {
       if (error instanceof OutputFailed) throw error;
-      failures.push({ collection: schedule.collection, error });
+      failures.push({ collection, error });
     }
     if (signal.aborted) break;
   }

@@ -186,7 +186,7 @@ export class PageRequests {
     const { turns, visitor, frontier, note, signal, scope, tally } = this.#options;
     const isPage = request.type === 'Document' && scope.hasPage(url, this.#page.depth);
     const { depth, hops } = this.#page;
-    const { isSettled, ...item } = frontier.lookUp({ url, role: 'embed', depth, hops: hops + 1 });
+    const { isSettled, ...item } = await frontier.lookUp({ url, role: 'embed', depth, hops: hops + 1 });
     // A settled URL without a capture failed or was forbidden in this run. It is not tried again for each page.
     if (isSettled) return 'none';
     let turn: Awaited<ReturnType<HostTurns['take']>>;
@@ -241,7 +241,7 @@ export class PageRequests {
     const { turns, visitor, signal, tally, frontier } = this.#options;
     const { body, method } = request;
     const { depth, hops } = this.#page;
-    const { isSettled: _, ...item } = frontier.lookUp({ url, role: 'embed', depth, hops: hops + 1 });
+    const { isSettled: _, ...item } = await frontier.lookUp({ url, role: 'embed', depth, hops: hops + 1 });
     let turn: Awaited<ReturnType<HostTurns['take']>>;
     try {
       turn = await turns.take(url, this.#ended.signal);

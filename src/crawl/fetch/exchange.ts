@@ -60,8 +60,19 @@ export type FetchFailure = {
   readonly isUnconnected: boolean;
 };
 
+export type FetchOptions = {
+  readonly signal?: AbortSignal | undefined;
+  /** Asked just before a request is sent. If it may not be sent, the fetch throws `NotSent`. */
+  readonly mayBeSent?: (() => boolean) | undefined;
+};
+
+/** The request may not be sent any more, since another crawler may ask the host. */
+export class NotSent extends Error {
+  override readonly name = 'NotSent';
+}
+
 export type Fetcher = {
-  fetch(request: FetchRequest, options?: { signal?: AbortSignal }): Promise<Exchange | FetchFailure>;
+  fetch(request: FetchRequest, options?: FetchOptions): Promise<Exchange | FetchFailure>;
   close(): Promise<void>;
 };
 

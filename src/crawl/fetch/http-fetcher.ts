@@ -11,8 +11,10 @@ import {
   FetchError,
   type Fetcher,
   type FetchFailure,
+  type FetchOptions,
   type FetchRequest,
   Http1Required,
+  NotSent,
   RequestUnprocessed,
 } from './exchange.ts';
 import { fieldLines, http1Exchange, isStale, requestMessage } from './http1-exchange.ts';
@@ -39,10 +41,10 @@ export class HttpFetcher implements Fetcher {
     this.#fields = [['User-Agent', settings.userAgent.replace(/[^\x20-\x7e]/g, '')], ...ACCEPT_FIELDS];
   }
 
-  async fetch(request: FetchRequest, options: { signal?: AbortSignal } = {}): Promise<Exchange | FetchFailure> {
+  async fetch(request: FetchRequest, options: FetchOptions = {}): Promise<Exchange | FetchFailure> {
     const { url } = request;
     const time = this.#settings.clock();
-    const { signal } = options;
+    const { signal, mayBeSent } = options;
     let isUnconnected = false;
     try {
       const target = requestTarget(url);
@@ -51,6 +53,7 @@ export class HttpFetcher implements Fetcher {
       // stale.
       const idle = request.body ? undefined : this.#connections.reuse(target.origin);
       if (idle) {
+        this.#check(mayBeSent, target, idle);
         try {
           const exchange = await this.#exchange(idle, target, request, signal);
           if (exchange.status !== REQUEST_TIMEOUT || idle.kind === 'http2') return exchange;
@@ -65,6 +68,7 @@ export class HttpFetcher implements Fetcher {
           isUnconnected = true;
           const connection = await this.#connections.open(new URL(url), signal);
           isUnconnected = false;
+          this.#check(mayBeSent, target, connection);
           return await this.#exchange(connection, target, request, signal);
         } catch (error) {
           if (!(error instanceof RequestUnprocessed) || tries >= UNPROCESSED_TRIES) throw error;
@@ -77,6 +81,12 @@ export class HttpFetcher implements Fetcher {
         return { kind: 'failure', url, time, reason: failure.reason, detail: failure.message, isUnconnected };
       throw error;
     }
+  }
+
+  #check(mayBeSent: FetchOptions['mayBeSent'], { origin }: RequestTarget, connection: Connection): void {
+    if (!mayBeSent || mayBeSent()) return;
+    if (connection.kind === 'http1') this.#connections.release(origin, connection, true);
+    throw new NotSent(origin);
   }
 
   #exchange(

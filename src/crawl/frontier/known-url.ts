@@ -30,6 +30,9 @@ export function isPageRole(role: Role): boolean {
   return role === 'page' || role === 'frame';
 }
 
+/** How many embeds may wait for one page, from all sitemaps and runs. This is ten times the limit of search engines. */
+export const PAGE_EMBEDS_MAX = 10_000;
+
 /** A found URL, for example a link of a page. */
 export type Offer = {
   /** The URL in the form of `frontierUrl`. */
@@ -55,6 +58,19 @@ export type QueuedUrl = Offer & {
   readonly modified: string | undefined;
   readonly digest: Uint8Array | undefined;
 };
+
+/** A URL that a run found, and whether it has visited it. */
+export type KnownUrl = QueuedUrl & { readonly isDone: boolean };
+
+/** Whether this run has content or a redirect of the URL, and not an error. */
+export function isVisited({ isDone, status }: KnownUrl): boolean {
+  return isDone && isKeptStatus(status);
+}
+
+/** Whether a response with this status is content or a redirect, and not an error. */
+export function isKeptStatus(status: number): boolean {
+  return status < 400;
+}
 
 /** The result of a visit. */
 export type Settlement = {

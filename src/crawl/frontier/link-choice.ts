@@ -1,38 +1,37 @@
-/** Decides which of the URLs that a visit found are offered to the frontier, and in which role. */
+/**
+ * Decides which of the URLs that a visit found are offered to the frontier, and in which role.
+ *
+ * URLs that were recently decided on are remembered, so that links which all pages of a site share cost almost nothing.
+ */
 import type { Clock } from '../../base/index.ts';
 import type { PageFindings } from '../links/link-batch.ts';
 import { type FoundLink, isHint, MENU_LINKS_MAX, needDistance, type SitemapReading } from '../links/page-links.ts';
+import { RecentTexts } from '../links/recent-texts.ts';
 import type { Visited } from '../outcome.ts';
 import { addCount, type CrawlCounts } from '../report.ts';
-import type { CrawlSettings } from '../settings.ts';
-import type { Frontier } from './frontier.ts';
-import { frontierUrl, hostName } from './frontier-url.ts';
-import { isGoneStatus, isPageRole, type Offer, type QueuedUrl, type Role } from './known-url.ts';
+import { type CrawlSettings, depthMatters } from '../settings.ts';
+import type { Findings, FoundUrl } from './frontier.ts';
+import { frontierUrl } from './frontier-url.ts';
+import { isGoneStatus, isKeptStatus, isPageRole, type Offer, type QueuedUrl, type Role } from './known-url.ts';
 import { type Scope, SITEMAP_DEPTH } from './scope.ts';
 import type { SitemapBounds } from './sitemap-bounds.ts';
-import type { SitemapNeeds } from './sitemap-needs.ts';
 import { trapOf } from './trap.ts';
 
 export const REDIRECTS_MAX = 20;
 const EMBED_HOPS_MAX = 8;
 /** Unbundled modules import each other in long chains. */
 const SCRIPT_HOPS_MAX = 32;
+const SEEN_REMEMBERED_MAX = 64_000;
 
 export type LinkChoiceOptions = {
-  readonly frontier: Frontier;
-  readonly needs: SitemapNeeds;
   readonly sitemaps: SitemapBounds;
   readonly scope: Scope;
   readonly settings: CrawlSettings;
   readonly counts: CrawlCounts;
-  /** Whether URLs that the collection knows are left out. */
-  readonly onlyNew: boolean;
   /** The clock that gives today's date, from which endless calendars are recognised. */
   readonly calendar: Clock;
   /** Called with the URL that a seed redirected to. */
   readonly onSeedMoved: (url: string) => void;
-  /** Called when a URL was queued: with its host, its rank, and its former rank if it was queued already. */
-  readonly onQueued: (host: string, rank: number, movedFrom?: number) => void;
 };
 
 /**
@@ -40,30 +39,60 @@ export type LinkChoiceOptions = {
  * about a link does not depend on its page. That holds when the page is not at the limit of depth or hops, and the
  * scope can no longer grow.
  */
-export function mayOmitReported(frontier: Frontier, settings: CrawlSettings, item: QueuedUrl): boolean {
-  return item.depth < settings.depthMax && item.hops < EMBED_HOPS_MAX && !frontier.hasQueuedSeeds;
+export function mayOmitReported(hasQueuedSeeds: boolean, settings: CrawlSettings, item: QueuedUrl): boolean {
+  return item.depth < settings.depthMax && item.hops < EMBED_HOPS_MAX && !hasQueuedSeeds;
 }
 
 /** In its methods, `orGone` means that URLs which the collection knows as gone are offered too. */
 export class LinkChoice {
   readonly #options: LinkChoiceOptions;
+  readonly #depthMatters: boolean;
+  /** URLs that were recently offered as pages (`#seenEmbeds`: as embeds). */
+  readonly #seen = new RecentTexts(SEEN_REMEMBERED_MAX);
+  readonly #seenEmbeds = new RecentTexts(SEEN_REMEMBERED_MAX / 4);
+  #urls: FoundUrl[] = [];
 
   constructor(options: LinkChoiceOptions) {
     this.#options = options;
+    this.#depthMatters = depthMatters(options.settings);
   }
 
-  /** Offers every URL that a visit found. Must be called within a transaction. */
-  offerLinks(visited: Visited, { reading, sitemap }: PageFindings): void {
-    const { settings, counts, needs } = this.#options;
+  /** Forgets the remembered URLs, because the scope grew. */
+  forget(): void {
+    this.#seen.clear();
+    this.#seenEmbeds.clear();
+  }
+
+  /**
+   * Whether this URL was recently decided on at this depth or a smaller one. For embeds, the depth is that of
+   * `needDistance`.
+   */
+  #remembers(url: string, isEmbed: boolean, depth: number): boolean {
+    return isEmbed ? this.#seenEmbeds.has(url, depth) : this.#seen.has(url, this.#depthMatters ? depth : 0);
+  }
+
+  #remember(url: string, isEmbed: boolean, depth: number): void {
+    if (isEmbed) this.#seenEmbeds.add(url, depth);
+    else this.#seen.add(url, this.#depthMatters ? depth : 0);
+  }
+
+  #take(): FoundUrl[] {
+    const urls = this.#urls;
+    this.#urls = [];
+    return urls;
+  }
+
+  /** What is offered of the URLs that a visit found. `again`: the target of its redirect, if it is visited again. */
+  findings(visited: Visited, { reading, sitemap }: PageFindings, again: Findings['again']): Findings {
+    const { settings, counts } = this.#options;
     const { item, status } = visited.settlement;
     // If a page that was gone is back, the gone URLs that it links to may be back too.
     const orGone = isGoneStatus(item.status);
     if (visited.redirect !== undefined) this.#offerRedirect(item, visited.redirect, orGone);
     if (item.role === 'sitemap') this.#countSitemap(visited, sitemap);
     if (sitemap) {
-      for (const url of sitemap.sitemaps) this.offerSitemap(url, item.hops + 1, orGone);
+      for (const url of sitemap.sitemaps) this.#offerSitemap(url, item.hops + 1, orGone);
       for (const url of sitemap.pages) this.#offerPage(url, SITEMAP_DEPTH, 0, orGone);
-      for (const [page, links] of sitemap.needs) this.#offerNeeds(page, links, orGone);
     }
     const isList = (reading?.links.length ?? 0) > MENU_LINKS_MAX;
     for (const link of reading?.links ?? []) {
@@ -71,17 +100,28 @@ export class LinkChoice {
       if (isNofollow && settings.nofollow === 'obey') counts.nofollow++;
       else this.#offerLink(item, link, !isList, orGone);
     }
-    // The stored embeds of a gone page are deleted. The embeds of a page with an error stay, since its next visit may
-    // succeed.
-    const needed = isKept(status) || isGoneStatus(status) ? needs.take(item) : [];
-    if (isKept(status)) for (const link of needed) this.#offerLink(item, link, true, orGone);
+    // The embeds of a page with an error stay, since its next visit may succeed.
+    const waitingEmbeds = isKeptStatus(status) ? 'offered' : isGoneStatus(status) ? 'deleted' : 'stay';
+    return { urls: this.#take(), pageEmbeds: this.#pageEmbeds(sitemap), waitingEmbeds, again, orGone };
+  }
+
+  /** The offers for embeds that a sitemap lists for a page of the crawl. */
+  offersOf(page: QueuedUrl, links: readonly FoundLink[], orGone: boolean): FoundUrl[] {
+    for (const link of links) this.#offerLink(page, link, false, orGone);
+    return this.#take();
+  }
+
+  /** The offer for a sitemap that a robots.txt file names. */
+  sitemap(url: string): FoundUrl[] {
+    this.#offerSitemap(url, 0, true);
+    return this.#take();
   }
 
   /** A sitemap that a recrawl found unchanged, or that redirects, says nothing about its pages. */
   #countSitemap({ settlement }: Visited, sitemap: SitemapReading | undefined): void {
     const { scope, sitemaps } = this.#options;
     const { item, status } = settlement;
-    if (!sitemap && isKept(status)) return;
+    if (!sitemap && isKeptStatus(status)) return;
     const isInScope = (page: string) => {
       const url = frontierUrl(page);
       return url !== undefined && scope.hasPage(url, SITEMAP_DEPTH);
@@ -89,34 +129,28 @@ export class LinkChoice {
     sitemaps.countVisited(item.url, sitemap?.pages.some(isInScope) ?? false);
   }
 
-  /**
-   * Offers the embeds that a sitemap lists for a page. Until the page is captured, the embeds are stored. Embeds of
-   * pages that the crawl does not visit are ignored.
-   */
-  #offerNeeds(page: string, links: readonly FoundLink[], orGone: boolean): void {
-    const { frontier, needs, settings, onlyNew } = this.#options;
-    const url = frontierUrl(page);
-    if (settings.htmlOnly || url === undefined) return;
-    // A recrawl may leave out known pages, so it accepts pages of earlier runs. A crawl from seeds queues every wanted
-    // page again.
-    const item = frontier.find(url, onlyNew);
-    if (item?.isDone && isKept(item.status)) for (const link of links) this.#offerLink(item, link, true, orGone);
-    else if (item) this.#countTrapped('embeds', needs.put(item, links));
+  /** The embeds that a sitemap lists for pages. Those of pages that the crawl does not visit are ignored later. */
+  #pageEmbeds(sitemap: SitemapReading | undefined): Findings['pageEmbeds'] {
+    if (!sitemap || this.#options.settings.htmlOnly) return [];
+    return [...sitemap.needs].flatMap(([typed, links]) => {
+      const page = frontierUrl(typed);
+      return page === undefined ? [] : [{ page, links }];
+    });
   }
 
   #offerLink(item: QueuedUrl, link: FoundLink, remembers: boolean, orGone: boolean): void {
-    const { frontier, scope, settings, counts } = this.#options;
+    const { scope, settings, counts } = this.#options;
     if (link.kind === 'form') return;
     const isMoved = link.kind === 'refresh';
     const depth = isMoved ? item.depth : item.depth + 1;
     // Many pages have the same links, so a link that was recently decided on is skipped.
     const distance = link.isEmbed ? needDistance(link.kind) : depth;
-    if (!orGone && frontier.remembers(link.url, link.isEmbed, distance)) return;
+    if (!orGone && this.#remembers(link.url, link.isEmbed, distance)) return;
     if (!link.isEmbed) {
       const role = this.#isPicture(item, link) ? 'embed' : 'page';
-      if (link.kind === 'sitemap') this.offerSitemap(link.url, 1, orGone);
+      if (link.kind === 'sitemap') this.#offerSitemap(link.url, 1, orGone);
       else this.#offerPage(link.url, depth, isMoved ? item.hops + 1 : 0, orGone, role);
-      if (remembers && depth <= settings.depthMax) frontier.remember(link.url, false, depth);
+      if (remembers && depth <= settings.depthMax) this.#remember(link.url, false, depth);
       return;
     }
     if (settings.htmlOnly) return;
@@ -135,11 +169,11 @@ export class LinkChoice {
     if (isPage || scope.hasEmbed(url))
       this.#offer({ url, role, depth: item.depth, hops, isHint: isHint(link.kind) }, orGone);
     else counts.outOfScope++;
-    if (remembers) frontier.remember(link.url, true, distance);
+    if (remembers) this.#remember(link.url, true, distance);
   }
 
   #offerRedirect(item: QueuedUrl, target: string, orGone: boolean): void {
-    const { frontier, scope, counts, onSeedMoved } = this.#options;
+    const { scope, counts, onSeedMoved } = this.#options;
     const url = frontierUrl(target);
     if (url === undefined || item.hops >= REDIRECTS_MAX) {
       this.#countTrapped('redirects');
@@ -147,7 +181,7 @@ export class LinkChoice {
     }
     const isPage = isPageRole(item.role);
     if (isPage && scope.isSeed(item.url) && scope.addSeed(url)) {
-      frontier.forget();
+      this.forget();
       onSeedMoved(url);
     }
     const { role, depth } = item;
@@ -177,7 +211,7 @@ export class LinkChoice {
     return (kind === 'image' || kind === 'media') && isPageRole(item.role) && !htmlOnly && browser === 'none';
   }
 
-  offerSitemap(target: string, hops: number, orGone: boolean): void {
+  #offerSitemap(target: string, hops: number, orGone: boolean): void {
     const { scope, settings, counts, sitemaps } = this.#options;
     const url = frontierUrl(target);
     if (url === undefined || !settings.sitemaps || settings.depthMax < SITEMAP_DEPTH) return;
@@ -186,14 +220,12 @@ export class LinkChoice {
     else if (this.#offer({ url, role: 'sitemap', depth: 0, hops }, orGone)) sitemaps.countQueued(url);
   }
 
-  /** Returns whether the URL was queued. */
+  /** Returns whether the URL is offered. */
   #offer(offer: Offer, orGone: boolean): boolean {
-    const { frontier, onlyNew, calendar, onQueued } = this.#options;
-    const trap = trapOf(offer.url, calendar());
-    const verdict = trap ?? frontier.offer(offer, onlyNew, orGone);
-    if (verdict === 'queued') onQueued(hostName(offer.url), frontier.lastRank, frontier.movedFrom);
-    else if (verdict !== 'known') this.#countTrapped(verdict);
-    return verdict === 'queued';
+    const trap = trapOf(offer.url, this.#options.calendar());
+    if (trap === undefined) this.#urls.push({ offer, orGone });
+    else this.#countTrapped(trap);
+    return trap === undefined;
   }
 
   #countTrapped(trap: string, more = 1): void {
@@ -201,9 +233,4 @@ export class LinkChoice {
     counts.trapped += more;
     if (more > 0) addCount(counts.traps, trap, more);
   }
-}
-
-/** Whether a response with this status is content or a redirect, and not an error. */
-function isKept(status: number): boolean {
-  return status < 400;
 }

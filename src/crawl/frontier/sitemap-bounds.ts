@@ -33,6 +33,11 @@ export class SitemapBounds {
     this.#siteOf(url).queued++;
   }
 
+  /** Takes `countQueued` back, because the sitemap was queued before. */
+  uncountQueued(url: string): void {
+    this.#siteOf(url).queued--;
+  }
+
   /** Counts a visited sitemap. `hasPages`: whether it names a page of the crawl. */
   countVisited(url: string, hasPages: boolean): void {
     const site = this.#siteOf(url);

@@ -1,7 +1,6 @@
 /** A host that is being crawled: its next URLs, its running visits, and when it may get its next request. */
 import type { EpochMs } from '../../base/index.ts';
-import type { Frontier } from '../frontier/frontier.ts';
-import type { QueuedUrl } from '../frontier/known-url.ts';
+import type { LeasedHost, ReadRequest, TakenUrl } from '../frontier/frontier.ts';
 import type { HostDelay } from './host-delay.ts';
 
 /** How many URLs are read from the queue at a time, for each request that the host may have at a time. */
@@ -12,13 +11,8 @@ const READ_AHEAD = 32;
  */
 const LONG_WAIT_MS = 4000;
 
-export type TakenUrl = QueuedUrl & { readonly rank: number };
-
-export type ActiveHostOptions = {
-  readonly id: number;
-  readonly name: string;
+export type ActiveHostOptions = Pick<LeasedHost, 'id' | 'name' | 'mayBeVisited'> & {
   readonly delay: HostDelay;
-  readonly frontier: Frontier;
   readonly hostConcurrency: number;
 };
 
@@ -26,12 +20,14 @@ export class ActiveHost {
   readonly id: number;
   readonly name: string;
   readonly delay: HostDelay;
-  readonly #frontier: Frontier;
+  /** Whether a crawler that died may have visited some of its queued URLs. */
+  readonly mayBeVisited: boolean;
   #ahead: TakenUrl[] = [];
-  /** Ranks of URLs that were taken and are not settled. These URLs are still in the queue. */
-  readonly #busy = new Set<number>();
-  /** By the rank at which a URL was taken, its new rank, if it moved in the queue since. */
-  readonly #moved = new Map<number, number>();
+  /**
+   * URLs that were taken and are not settled. They are still in the queue, maybe at another rank than the one at which
+   * they were taken.
+   */
+  readonly #busy = new Set<string>();
   /** All URLs up to this rank were read from the queue. */
   #readTo = -1;
   #delayed: { readonly item: TakenUrl; readonly at: EpochMs }[] = [];
@@ -41,10 +37,13 @@ export class ActiveHost {
   readonly robotsTries = new Map<string, number>();
   fetchingRobots: string | undefined;
 
-  constructor({ id, name, delay, frontier, hostConcurrency }: ActiveHostOptions) {
+  /** Set when the host must be given back. No further URL of it is visited. */
+  isLeaving = false;
+
+  constructor({ id, name, mayBeVisited, delay, hostConcurrency }: ActiveHostOptions) {
     this.id = id;
     this.name = name;
-    this.#frontier = frontier;
+    this.mayBeVisited = mayBeVisited;
     this.delay = delay;
     this.#readAhead = READ_AHEAD * hostConcurrency;
   }
@@ -56,7 +55,7 @@ export class ActiveHost {
 
   /** When the next visit can begin; infinity while a running visit must end before it. */
   get readyAt(): EpochMs {
-    if (this.fetchingRobots !== undefined) return Number.POSITIVE_INFINITY;
+    if (this.fetchingRobots !== undefined || this.isLeaving) return Number.POSITIVE_INFINITY;
     const isWaiting =
       this.#delayed.length > 0 ? Math.min(...this.#delayed.map(({ at }) => at)) : Number.POSITIVE_INFINITY;
     const hasMore = this.#ahead.length > 0 || !this.#isDrained;
@@ -72,68 +71,84 @@ export class ActiveHost {
 
   /** Forgets the URLs that were read ahead. They are still queued. */
   dropReadAhead(): void {
-    const unread = this.#ahead.filter(({ rank }) => !this.#busy.has(rank));
+    const unread = this.#ahead.filter(({ url }) => !this.#busy.has(url));
     if (unread.length > 0) this.noteQueued(unread[0]!.rank);
   }
 
-  /** Returns the next URL without taking it. `beforeRead` is called before the queue is read. */
-  peek(now: EpochMs, beforeRead: () => void): TakenUrl | undefined {
+  /** Returns the next URL without taking it. When there is none, the queue may have to be read. */
+  peek(now: EpochMs): TakenUrl | undefined {
     const due = this.#delayed.findIndex(({ at }) => at <= now);
     if (due >= 0) this.#ahead.unshift(...this.#delayed.splice(due, 1).map(({ item }) => item));
-    if (this.#ahead.length === 0 && !this.#isDrained) {
-      beforeRead();
-      this.#ahead = this.#readQueue();
-      this.#isDrained = this.#ahead.length === 0;
-    }
     return this.#ahead[0];
   }
 
-  #readQueue(): TakenUrl[] {
-    let busy = 0;
-    for (const rank of this.#busy) if (rank > this.#readTo) busy++;
-    const found = this.#frontier.peek(this.id, this.#readTo, busy + this.#readAhead);
+  /** Whether the next URL can only be known by reading the queue. */
+  get mustRead(): boolean {
+    return this.#ahead.length === 0 && !this.#isDrained && !this.isLeaving;
+  }
+
+  /** What must be read from the queue. The answer is for `noteRead`. */
+  readRequest(): ReadRequest {
+    return { host: this.id, after: this.#readTo, count: this.#busy.size + this.#readAhead };
+  }
+
+  /** Takes the answer to a request, unless an earlier URL was queued since. */
+  noteRead({ after }: ReadRequest, found: readonly TakenUrl[]): void {
+    if (after !== this.#readTo) return;
     this.#readTo = found.at(-1)?.rank ?? this.#readTo;
-    return busy === 0 ? found : found.filter(({ rank }) => !this.#busy.has(rank));
+    this.#ahead.push(...(this.#busy.size === 0 ? found : found.filter(({ url }) => !this.#busy.has(url))));
+    this.#isDrained = this.#ahead.length === 0;
+  }
+
+  /** Reads the queue from its beginning again, since other crawlers queue URLs too. */
+  readAgain(): void {
+    this.#readTo = -1;
+    this.#isDrained = false;
+  }
+
+  /** Gives up the URLs that are not being visited. Returns whether none is. */
+  leave(): boolean {
+    this.isLeaving = true;
+    for (const { item } of this.#delayed) this.#busy.delete(item.url);
+    for (const { url } of this.#ahead) this.#busy.delete(url);
+    this.#delayed = [];
+    this.#ahead = [];
+    this.#isDrained = true;
+    return this.#busy.size === 0 && this.delay.running === 0;
   }
 
   /** Takes the URL that `peek` returned. */
   take(): TakenUrl {
     const item = this.#ahead.shift()!;
-    this.#busy.add(item.rank);
+    this.#busy.add(item.url);
     return item;
   }
 
   /** Tries a URL again later. */
   retryLater(item: TakenUrl, at: EpochMs): void {
-    this.#delayed.push({ item: { ...item, tries: item.tries + 1 }, at });
+    if (this.isLeaving) this.#busy.delete(item.url);
+    else this.#delayed.push({ item: { ...item, tries: item.tries + 1 }, at });
   }
 
-  /** The new rank of the URL that was taken at this rank, if the URL has moved since. */
-  movedTo(rank: number): number | undefined {
-    return this.#moved.get(rank);
+  /** Puts a URL back that was taken and not visited. */
+  putBack({ url, rank }: TakenUrl): void {
+    this.#busy.delete(url);
+    this.noteQueued(rank);
   }
 
-  settled(rank: number): void {
-    this.#busy.delete(rank);
-    const movedTo = this.#moved.get(rank);
-    if (movedTo === undefined) return;
-    this.#moved.delete(rank);
-    this.#busy.delete(movedTo);
+  settled(url: string): void {
+    this.#busy.delete(url);
   }
 
   /**
-   * Notes that a URL of this host was queued at this rank; `movedFrom` is its former rank. URLs with later ranks that
-   * were read ahead are dropped, and read again in order.
+   * Notes that a URL of this host was queued at this rank. URLs with later ranks that were read ahead are dropped, and
+   * read again in order.
    */
-  noteQueued(rank: number, movedFrom?: number): void {
-    if (movedFrom !== undefined && this.#busy.has(movedFrom)) {
-      this.#moved.set(movedFrom, rank);
-      this.#busy.add(rank);
-      return;
-    }
+  noteQueued(rank: number): void {
+    if (this.isLeaving) return;
     this.#isDrained = false;
     if ((this.#ahead.at(-1)?.rank ?? 0) > rank)
-      this.#ahead = this.#ahead.filter((item) => item.rank < rank || this.#busy.has(item.rank));
+      this.#ahead = this.#ahead.filter((item) => item.rank < rank || this.#busy.has(item.url));
     // Minus one, since the next read begins after `#readTo`.
     this.#readTo = Math.min(this.#readTo, rank - 1);
   }

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Frontier } from '../frontier/frontier.ts';
-import { CrawlState } from '../frontier/state.ts';
+import type { Frontier } from '../frontier/frontier.ts';
+import { SqliteState } from '../frontier/sqlite/sqlite-state.ts';
+import { zeroCounts } from '../report.ts';
 import { CRAWL_DEFAULTS } from '../settings.ts';
 import { ActiveHosts } from './active-hosts.ts';
 import { HostDelays } from './host-delays.ts';
@@ -13,29 +14,40 @@ const COUNT = 16_384 + 256;
 const MINUTE_MS = 60_000;
 
 /** A frontier with one URL on each of `count` hosts. */
-function frontierOf(t: TestContext, count: number): Frontier {
+async function frontierOf(t: TestContext, count: number): Promise<Frontier> {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-hosts-'));
-  const state = CrawlState.open(directory);
-  t.after(() => {
-    state.close();
+  const state = new SqliteState(directory, () => 0);
+  t.after(async () => {
+    await state.close();
     rmSync(directory, { recursive: true });
   });
-  const frontier = new Frontier(state, { collection: 'default', run: 1, urlsPerHostMax: 1000 });
-  const names = Array.from({ length: count }, (_, number) => `${number}.test`);
-  frontier.transaction(() => {
-    for (const name of names) frontier.offer({ url: `http://${name}/`, role: 'page', depth: 0, hops: 0 }, false);
+  const run = await state.begin({ kind: 'first', seeds: [], movedSeeds: [], settings: CRAWL_DEFAULTS });
+  const frontier = await state.frontier(run, false);
+  await frontier.write({
+    visits: [],
+    urls: Array.from({ length: count }, (_, number) => ({
+      offer: { url: `http://${number}.test/`, role: 'page', depth: 0, hops: 0 },
+      orGone: false,
+    })),
+    tries: [],
+    facts: new Map(),
+    cookies: [],
+    movedSeeds: undefined,
+    onlyNew: false,
+    offersOf: () => [],
+    counts: () => zeroCounts(),
   });
   return frontier;
 }
 
-test('when more hosts wait than have room, each is visited after its pause', (t) => {
-  const frontier = frontierOf(t, COUNT);
+test('when more hosts wait than have room, each is visited after its pause', async (t) => {
+  const frontier = await frontierOf(t, COUNT);
   let now = 0;
   const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS.hostConcurrency, new HostDelays(CRAWL_DEFAULTS, () => now));
   const asked = new Set<string>();
-  const askAll = () => {
+  const askAll = async () => {
     asked.clear();
-    while (hosts.fill(now) || asked.size === 0)
+    while ((await hosts.fill(now)) || asked.size === 0)
       for (const host of hosts.inRotation()) {
         if (host.readyAt <= now) {
           asked.add(host.name);
@@ -45,15 +57,15 @@ test('when more hosts wait than have room, each is visited after its pause', (t)
       }
     return asked.size;
   };
-  assert.equal(askAll(), COUNT);
+  assert.equal(await askAll(), COUNT);
   now += 2 * MINUTE_MS;
-  assert.equal(askAll(), COUNT);
+  assert.equal(await askAll(), COUNT);
 });
 
-test('any number of hosts without an address give up their places', (t) => {
-  const frontier = frontierOf(t, COUNT);
+test('any number of hosts without an address give up their places', async (t) => {
+  const frontier = await frontierOf(t, COUNT);
   const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS.hostConcurrency, new HostDelays(CRAWL_DEFAULTS, () => 0));
-  while (hosts.fill(0))
+  while (await hosts.fill(0))
     for (const host of hosts.inRotation()) {
       host.delay.noteMissingName(0);
       hosts.postpone(host);
@@ -64,17 +76,17 @@ test('any number of hosts without an address give up their places', (t) => {
   assert.ok(left.every(({ delay }) => delay.isNameMissing && delay.isGivenUp));
 });
 
-test('a postponed host that answered another request is visited again', (t) => {
+test('a postponed host that answered another request is visited again', async (t) => {
   const hosts = new ActiveHosts(
-    frontierOf(t, 1),
+    await frontierOf(t, 1),
     CRAWL_DEFAULTS.hostConcurrency,
     new HostDelays(CRAWL_DEFAULTS, () => 0),
   );
-  hosts.fill(0);
+  await hosts.fill(0);
   const [host] = hosts.inRotation();
   host!.delay.noteMissingName(0);
   hosts.postpone(host!);
-  assert.ok(!hosts.hasWork(0));
+  assert.ok(!(await hosts.hasWork(0)));
   host!.delay.noteAnswer('http://0.test');
-  assert.ok(hosts.hasWork(10_000) && [...hosts.inRotation()].includes(host!));
+  assert.ok((await hosts.hasWork(10_000)) && [...hosts.inRotation()].includes(host!));
 });

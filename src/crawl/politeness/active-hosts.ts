@@ -7,7 +7,8 @@
  * has no address is postponed until nothing else is left to do.
  */
 import type { EpochMs } from '../../base/index.ts';
-import type { Frontier } from '../frontier/frontier.ts';
+import { bucketOfHost, type Frontier } from '../frontier/frontier.ts';
+import type { HostFacts } from '../frontier/host-facts.ts';
 import { ActiveHost } from './active-host.ts';
 import type { HostDelays } from './host-delays.ts';
 
@@ -33,6 +34,8 @@ export class ActiveHosts {
   /** The last host id that the scan of the frontier has read. */
   #lastId = -1;
   #turn = 0;
+  /** Hosts that this crawler needs no more, and has not given back. */
+  readonly #retired = new Set<ActiveHost>();
 
   constructor(frontier: Frontier, hostConcurrency: number, delays: HostDelays) {
     this.#frontier = frontier;
@@ -60,38 +63,110 @@ export class ActiveHosts {
     return this.#byName.size >= ACTIVE_HOSTS_MAX;
   }
 
+  /** Whether `fill` has something to do. */
+  get canFill(): boolean {
+    return this.#mayHaveMore && !this.#isFull;
+  }
+
   /**
    * Gives free places to waiting hosts whose pause is over, and to hosts of the frontier. Returns whether any host got
    * a place.
    */
-  fill(now: EpochMs): boolean {
-    let isMore = this.wakeAt <= now && this.#endWaits(now);
-    while (this.#mayHaveMore && !this.#isFull) {
-      const found = this.#frontier.hostsWithQueue(this.#lastId, ACTIVE_HOSTS_MAX);
+  async fill(now: EpochMs): Promise<boolean> {
+    let isMore = this.endWaits(now);
+    while (this.canFill) {
+      const found = await this.#frontier.hosts(this.#lastId, ACTIVE_HOSTS_MAX);
       if (found.length === 0) {
         // The scan is at its end. After the next URL is queued, it begins again at the first host.
         this.#mayHaveMore = false;
         this.#lastId = -1;
       }
-      for (const { id, name } of found) {
+      for (const { id, name, earlier, mayBeVisited } of found) {
         if (this.#isFull) break;
         this.#lastId = id;
         if (this.#ids.has(id)) continue;
         this.#ids.add(id);
+        const delay = this.#delays.of(name, earlier);
         this.#byName.set(
           name,
-          new ActiveHost({
-            id,
-            name,
-            delay: this.#delays.of(name),
-            frontier: this.#frontier,
-            hostConcurrency: this.#hostConcurrency,
-          }),
+          new ActiveHost({ id, name, delay, mayBeVisited, hostConcurrency: this.#hostConcurrency }),
         );
         isMore = true;
       }
     }
     return isMore;
+  }
+
+  /** Gives free places to waiting hosts whose pause is over. Returns whether any host got a place. */
+  endWaits(now: EpochMs): boolean {
+    return this.wakeAt <= now && this.#endWaits(now);
+  }
+
+  /** The active hosts whose queue must be read before their next visit can begin. */
+  hostsToRead(now: EpochMs): ActiveHost[] {
+    const hosts: ActiveHost[] = [];
+    // A host with a long pause is read too, since it need not wait when its queue is empty.
+    for (const host of this.#byName.values())
+      if (host.mustRead && (host.readyAt <= now || host.isWaiting(now))) hosts.push(host);
+    return hosts;
+  }
+
+  /** Reads the queues of hosts. */
+  async read(hosts: readonly ActiveHost[]): Promise<void> {
+    const requests = hosts.map((host) => host.readRequest());
+    const found = await this.#frontier.read(requests);
+    for (const [index, host] of hosts.entries()) host.noteRead(requests[index]!, found[index]!);
+  }
+
+  /** Notes that other crawlers may have queued URLs of leased hosts. */
+  readAgain(): void {
+    for (const host of this.#byName.values()) if (!host.isLeaving) host.readAgain();
+    this.#restartScan();
+  }
+
+  /** Stops visiting the hosts of a bucket, which are given back when their visits have ended. */
+  leave(bucket: number): void {
+    for (const host of this.#ofBucket(bucket)) host.leave();
+  }
+
+  /** Forgets the hosts of a bucket whose lease has ended. */
+  lose(bucket: number): void {
+    for (const host of this.#ofBucket(bucket)) {
+      host.leave();
+      this.#ids.delete(host.id);
+      this.#byName.delete(host.name);
+      this.#waiting.delete(host.name);
+      this.#retired.delete(host);
+      this.#delays.forget(host.name);
+    }
+  }
+
+  *#ofBucket(bucket: number): Generator<ActiveHost> {
+    for (const host of [...this.#byName.values(), ...[...this.#waiting.values()].map((waiting) => waiting.host)])
+      if (bucketOfHost(host.id) === bucket) yield host;
+  }
+
+  /** Gives the hosts back that this crawler needs no more. All visits must have been written. */
+  async release(now: EpochMs): Promise<void> {
+    for (const host of [...this.#byName.values()]) if (host.isLeaving && host.leave()) this.retire(host);
+    for (const { host } of [...this.#waiting.values()]) if (host.isLeaving && host.leave()) this.retire(host);
+    if (this.#retired.size === 0) return;
+    const released = new Map<string, HostFacts>();
+    for (const host of this.#retired) if (!this.#ids.has(host.id)) released.set(host.name, host.delay.facts(now));
+    this.#retired.clear();
+    await this.#frontier.release(released);
+  }
+
+  /** Whether hosts wait to be given back. */
+  get hasRetired(): boolean {
+    return this.#retired.size > 0;
+  }
+
+  /** Whether hosts must be given back when their visits have ended. */
+  get isAnyLeaving(): boolean {
+    for (const { isLeaving } of this.#byName.values()) if (isLeaving) return true;
+    for (const { host } of this.#waiting.values()) if (host.isLeaving) return true;
+    return false;
   }
 
   /** Moves a host that must wait to the waiting hosts, if others may need its place. Returns whether it did. */
@@ -158,28 +233,30 @@ export class ActiveHosts {
     return isAny;
   }
 
-  retire({ id, name, delay }: ActiveHost): void {
+  retire(host: ActiveHost): void {
+    const { id, name, delay } = host;
+    if (this.#frontier.isShared) this.#retired.add(host);
     this.#ids.delete(id);
     this.#byName.delete(name);
     this.#waiting.delete(name);
     this.#delays.keep(name, delay);
   }
 
-  /** Notes that a URL of a host was queued at this rank; `movedFrom` is its former rank. */
-  noteQueued(name: string, rank: number, movedFrom?: number): void {
+  /** Notes that a URL of a host was queued at this rank. */
+  noteQueued(name: string, rank: number): void {
     const host = this.get(name);
     if (!host) {
       this.#mayHaveMore = true;
       return;
     }
-    host.noteQueued(rank, movedFrom);
+    host.noteQueued(rank);
     // The host may have waited for the next try of a single URL. Now it has another URL.
     const waiting = this.#waiting.get(name);
     if (waiting && host.readyAt < waiting.until) this.#waitUntil(host, host.readyAt);
   }
 
   /** Whether memory or the frontier has a host with work left. Postponed hosts do not count. */
-  hasWork(now: EpochMs): boolean {
+  async hasWork(now: EpochMs): Promise<boolean> {
     for (const host of [...this.#byName.values()]) {
       if (host.isIdle) this.retire(host);
       else if (!host.delay.isPostponed) return true;
@@ -188,7 +265,7 @@ export class ActiveHosts {
     for (const { host, until } of [...this.#waiting.values()])
       if (until === Number.POSITIVE_INFINITY && !host.delay.isPostponed) this.#waitUntil(host, host.readyAt);
     this.#restartScan();
-    this.fill(now);
+    await this.fill(now);
     return this.#ids.size > [...this.#postponedHosts()].length;
   }
 

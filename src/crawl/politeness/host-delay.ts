@@ -11,6 +11,7 @@
  * nothing else is left to do.
  */
 import type { EpochMs } from '../../base/index.ts';
+import type { EarlierVisits, HostFacts } from '../frontier/host-facts.ts';
 import type { CrawlSettings } from '../settings.ts';
 
 /**
@@ -59,12 +60,53 @@ export class HostDelay {
    * The look-up of the name: `found` (or not tried), `postponed` after a failure, `again` when it may be looked up once
    * more, `missing` when that failed too.
    */
-  #name: 'found' | 'postponed' | 'again' | 'missing' = 'found';
+  #name: HostFacts['name'] = 'found';
 
   /** `lastRequestAt`: when an earlier process may have sent its last request to the host. */
   constructor(settings: CrawlSettings, lastRequestAt = Number.NEGATIVE_INFINITY) {
     this.#settings = settings;
     this.#lastRequestAt = lastRequestAt;
+  }
+
+  /** The delay of a host that another crawler has visited. */
+  static after({ facts, unnotedAgoMs }: EarlierVisits, settings: CrawlSettings, now: EpochMs): HostDelay {
+    const delay = new HostDelay(settings, unnotedAgoMs === undefined ? undefined : now - unnotedAgoMs);
+    if (facts) delay.#take(facts, now);
+    // The other crawler may have sent a request until its lease ended. The full pause is counted from there.
+    if (unnotedAgoMs !== undefined) delay.#notBefore(now - unnotedAgoMs + delay.#effectiveDelayMs);
+    return delay;
+  }
+
+  #take(facts: HostFacts, now: EpochMs): void {
+    this.#readyAt = now + facts.pauseMs;
+    this.#latencyMs = facts.latencyMs;
+    this.#crawlDelayMs = Math.min(facts.crawlDelayMs, this.#settings.crawlDelayMsMax);
+    this.#refusals = facts.refusals;
+    this.#refusedUrls = facts.refusedUrls;
+    this.#refusesAll = facts.refusesAll;
+    this.#requestedPauseMs = facts.requestedPauseMs;
+    this.#connectionFailures = facts.connectionFailures;
+    this.#unreachableMs = facts.unreachableMs;
+    this.#unreachableUntil = facts.connectionFailures >= CONNECTION_FAILURES_MIN ? this.#readyAt : 0;
+    this.#answeringOrigin = facts.answeringOrigin;
+    this.#name = facts.name;
+  }
+
+  /** What the next crawler of the host must know. */
+  facts(now: EpochMs): HostFacts {
+    return {
+      pauseMs: Math.max(0, this.#readyAt - now),
+      latencyMs: this.#latencyMs,
+      crawlDelayMs: this.#crawlDelayMs,
+      refusals: this.#refusals,
+      refusedUrls: this.#refusedUrls,
+      refusesAll: this.#refusesAll,
+      requestedPauseMs: this.#requestedPauseMs,
+      connectionFailures: this.#connectionFailures,
+      unreachableMs: this.#unreachableMs,
+      answeringOrigin: this.#answeringOrigin,
+      name: this.#name,
+    };
   }
 
   /** When a request may be sent; infinity while the host has the maximum number of requests. */

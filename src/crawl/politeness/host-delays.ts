@@ -3,6 +3,7 @@
  * remembered.
  */
 import type { Clock, EpochMs } from '../../base/index.ts';
+import type { EarlierVisits } from '../frontier/host-facts.ts';
 import type { CrawlSettings } from '../settings.ts';
 import { HostDelay } from './host-delay.ts';
 
@@ -22,10 +23,28 @@ export class HostDelays {
     this.#lastRequestAt = lastRequestAt;
   }
 
-  of(host: string): HostDelay {
-    const delay = this.#byHost.get(host) ?? new HostDelay(this.#settings, this.#lastRequestAt);
+  /** `earlier`: what another crawler learned of the host, unless this crawler knows the host. */
+  of(host: string, earlier?: EarlierVisits): HostDelay {
+    const known = this.#byHost.get(host);
+    const isNew = earlier?.facts !== undefined || earlier?.unnotedAgoMs !== undefined;
+    const delay =
+      isNew && (known?.running ?? 0) === 0
+        ? this.#after(earlier, known)
+        : (known ?? new HostDelay(this.#settings, this.#lastRequestAt));
     this.keep(host, delay);
     return delay;
+  }
+
+  /** The delay of a host that this crawler may have visited before the other one, or after it. */
+  #after({ facts, unnotedAgoMs }: EarlierVisits, known: HostDelay | undefined): HostDelay {
+    const now = this.#clock();
+    const pauseMs = Math.max(facts?.pauseMs ?? 0, known?.facts(now).pauseMs ?? 0);
+    return HostDelay.after({ facts: facts && { ...facts, pauseMs }, unnotedAgoMs }, this.#settings, now);
+  }
+
+  /** Forgets the delay of a host that others may visit now. */
+  forget(host: string): void {
+    this.#byHost.delete(host);
   }
 
   /** Remembers the delay of a host that was in use until now. */

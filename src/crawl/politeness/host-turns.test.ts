@@ -15,7 +15,9 @@ function turnsAt(delay: HostDelay, rules: RobotsRules | undefined) {
   const turns: HostTurns = new HostTurns({
     clock: () => time.now,
     delayOf: () => delay,
-    rulesOf: () => rules,
+    reserve: async () => {},
+    mayAsk: () => true,
+    rulesOf: async () => rules,
     fetchRules: async (_, turn) => turn.noteRefusal(10 * 24 * HOUR_MS) as undefined,
     wake: () => setImmediate(() => turns.start(16)),
   });

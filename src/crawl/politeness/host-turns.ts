@@ -20,8 +20,12 @@ export type Turn = {
 export type HostTurnsOptions = {
   readonly clock: () => EpochMs;
   readonly delayOf: (host: string) => HostDelay;
+  /** Waits until no other crawler asks the host. */
+  readonly reserve: (host: string, signal: AbortSignal) => Promise<void>;
+  /** Whether the host may be asked now. */
+  readonly mayAsk: (host: string) => boolean;
   /** The rules of an origin, if they are known. */
-  readonly rulesOf: (origin: string) => RobotsRules | undefined;
+  readonly rulesOf: (origin: string) => Promise<RobotsRules | undefined>;
   /**
    * Fetches the rules of an origin within a turn. `tries` is the number of earlier tries. Returns undefined when the
    * fetch failed and the host was paused for another try.
@@ -31,7 +35,7 @@ export type HostTurnsOptions = {
   readonly wake: () => void;
 };
 
-type Waiting = { readonly give: (turn: Turn | undefined) => void };
+type Waiting = { readonly give: (turn: Turn | undefined) => void; readonly giveAgain: () => void };
 
 export class HostTurns {
   readonly #options: HostTurnsOptions;
@@ -50,7 +54,7 @@ export class HostTurns {
    */
   async take(url: string, signal: AbortSignal): Promise<Turn | undefined> {
     const { origin } = new URL(url);
-    const rules = this.#options.rulesOf(origin) ?? (await unlessAborted(signal, this.#fetchedRules(origin)));
+    const rules = (await this.#options.rulesOf(origin)) ?? (await unlessAborted(signal, this.#fetchedRules(origin)));
     if (!rules?.isAllowed(url)) return undefined;
     this.#options.delayOf(hostName(url)).useCrawlDelay(rules.crawlDelayMs);
     return this.next(hostName(url), signal);
@@ -69,6 +73,12 @@ export class HostTurns {
         if (this.running >= room) return Number.POSITIVE_INFINITY;
         const isClosed = delay.isGivenUp || delay.isPostponed;
         if (delay.readyAt > now && !isClosed) break;
+        if (!isClosed && !this.#options.mayAsk(host)) {
+          // The lease of the host has ended meanwhile.
+          waiting.delete(request);
+          request.giveAgain();
+          continue;
+        }
         waiting.delete(request);
         request.give(isClosed ? undefined : this.#begin(delay, now));
       }
@@ -100,17 +110,24 @@ export class HostTurns {
    * Waits until a request may be sent to a host, without a check of robots.txt. Returns undefined when the host is
    * given up.
    */
-  next(host: string, signal: AbortSignal): Promise<Turn | undefined> {
+  async next(host: string, signal: AbortSignal): Promise<Turn | undefined> {
+    for (;;) {
+      await this.#options.reserve(host, signal);
+      const turn = await this.#wait(host, signal);
+      if (turn !== 'again') return turn;
+    }
+  }
+
+  #wait(host: string, signal: AbortSignal): Promise<Turn | undefined | 'again'> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error);
       const queue = this.#waiting.get(host) ?? new Set();
       this.#waiting.set(host, queue);
-      const waiting = {
-        give: (turn: Turn | undefined) => {
-          signal.removeEventListener('abort', onAbort);
-          resolve(turn);
-        },
+      const give = (turn: Turn | undefined | 'again') => {
+        signal.removeEventListener('abort', onAbort);
+        resolve(turn);
       };
+      const waiting = { give, giveAgain: () => give('again') };
       const onAbort = () => {
         queue.delete(waiting);
         reject(signal.reason as Error);

@@ -7,28 +7,25 @@
 import { getDomain } from 'tldts';
 import type { EpochMs } from '../../base/index.ts';
 import type { HttpHead } from '../../warc/index.ts';
+import type { Cookie } from '../frontier/cookie.ts';
 
-type Cookie = {
-  readonly name: string;
-  readonly value: string;
-  readonly setAt: EpochMs;
-  readonly isSecure: boolean;
-  /** Whether a redirect without this cookie led in a circle. */
-  isNeeded: boolean;
-};
+type HeldCookie = Omit<Cookie, 'domain' | 'value'> & { readonly value: string; isNeeded: boolean };
 
 type Pair = readonly [name: string, value: string | undefined];
 
 const DOMAINS_MAX = 1000;
 const COOKIES_MAX = 50;
 const LENGTH_MAX = 4096;
+const CHANGES_MAX = DOMAINS_MAX * COOKIES_MAX;
 /** A cookie that cannot be sent back is ignored. */
 const NAME = /^[\x21-\x7e]+$/;
 const VALUE = /^[\x20-\x7e]*$/;
 
 export class RedirectCookies {
   /** By domain, the cookies by name. The key is a host, or `.` and a domain for the cookies of all its hosts. */
-  readonly #byDomain = new Map<string, Map<string, Cookie>>();
+  readonly #byDomain = new Map<string, Map<string, HeldCookie>>();
+  /** Cookies that changed since `takeChanges`, by domain and name. */
+  readonly #changed = new Map<string, { readonly domain: string; readonly name: string }>();
 
   /** Adds the cookies of a redirect. */
   collect(url: string, head: HttpHead, now: EpochMs): void {
@@ -43,7 +40,7 @@ export class RedirectCookies {
     const attributes = new Map(further.map(([attribute, given]) => [attribute.toLowerCase(), given]));
     const key = domainFor(hostname, (attributes.get('domain') ?? '').replace(/^\./, '').toLowerCase());
     if (key === undefined) return;
-    const cookies = this.#byDomain.get(key) ?? new Map<string, Cookie>();
+    const cookies = this.#byDomain.get(key) ?? new Map<string, HeldCookie>();
     const known = cookies.get(name);
     const isOver = Number(attributes.get('max-age') ?? 1) <= 0 || Date.parse(attributes.get('expires') ?? '') < now;
     if (isOver) cookies.delete(name);
@@ -55,6 +52,11 @@ export class RedirectCookies {
         isSecure: attributes.has('secure'),
         isNeeded: known?.isNeeded ?? false,
       });
+    this.#noteChanged(key, name);
+    this.#keep(key, cookies);
+  }
+
+  #keep(key: string, cookies: Map<string, HeldCookie>): void {
     this.#byDomain.delete(key);
     if (this.#byDomain.size >= DOMAINS_MAX) this.#byDomain.delete(this.#byDomain.keys().next().value!);
     if (cookies.size > 0) this.#byDomain.set(key, cookies);
@@ -77,9 +79,43 @@ export class RedirectCookies {
   /** Marks the cookies of a URL as needed, because a redirect led back to it. */
   markNeeded(url: string): void {
     for (const cookie of this.#for(url)) cookie.isNeeded = true;
+    for (const [domain, cookies] of this.#byDomain)
+      for (const [name, { isNeeded }] of cookies) if (isNeeded) this.#noteChanged(domain, name);
   }
 
-  #for(url: string): readonly Cookie[] {
+  #noteChanged(domain: string, name: string): void {
+    if (this.#changed.size < CHANGES_MAX) this.#changed.set(`${domain} ${name}`, { domain, name });
+  }
+
+  /** The cookies that changed since the last call. */
+  takeChanges(): Cookie[] {
+    if (this.#changed.size === 0) return [];
+    const changes = [...this.#changed.values()].map(({ domain, name }): Cookie => {
+      const held = this.#byDomain.get(domain)?.get(name);
+      return held
+        ? { domain, ...held }
+        : { domain, name, value: undefined, setAt: 0, isSecure: false, isNeeded: false };
+    });
+    this.#changed.clear();
+    return changes;
+  }
+
+  /** Takes cookies that other crawlers of the run have got. */
+  merge(cookies: readonly Cookie[]): void {
+    for (const { domain, value, ...cookie } of cookies) {
+      const held = this.#byDomain.get(domain) ?? new Map<string, HeldCookie>();
+      if (value === undefined) held.delete(cookie.name);
+      else if (held.has(cookie.name) || held.size < COOKIES_MAX)
+        held.set(cookie.name, {
+          ...cookie,
+          value,
+          isNeeded: cookie.isNeeded || (held.get(cookie.name)?.isNeeded ?? false),
+        });
+      this.#keep(domain, held);
+    }
+  }
+
+  #for(url: string): readonly HeldCookie[] {
     if (this.#byDomain.size === 0) return [];
     const { hostname, protocol } = new URL(url);
     const found = new Map(this.#byDomain.get(hostname));

@@ -6,24 +6,18 @@
  * allow everything. 408, 429, 5xx, a missing answer and a cut file forbid everything until the file can be fetched.
  */
 import type { EpochMs } from '../../base/index.ts';
-import type { CrawlState } from '../frontier/state.ts';
+import type { CrawlState, RobotsVerdict } from '../frontier/crawl-state.ts';
 import type { Unreachable } from '../outcome.ts';
-import { isFresh, ROBOTS_BYTES_MAX, ROBOTS_FRESH_MS, RobotsRules } from './robots-rules.ts';
-import type { RobotsOutcome, RobotsVerdict } from './robots-visit.ts';
+import { isFresh, ROBOTS_BYTES_MAX, RobotsRules } from './robots-rules.ts';
+import type { RobotsOutcome } from './robots-visit.ts';
 
 const ORIGINS_REMEMBERED_MAX = 1000;
+const MISSING_MAX = 10_000;
 /**
  * The size of the remembered files as received. Their parsed rules take several times as much. Most files have a few
  * kilobytes.
  */
 const BYTES_REMEMBERED_MAX = 16 * ROBOTS_BYTES_MAX;
-
-/**
- * Deletes expired files of the next few origins in the table. Many such steps delete all expired files, so the whole
- * table need not be scanned.
- */
-const FORGET_SOME = `DELETE FROM robots WHERE origin IN
-  (SELECT origin FROM (SELECT origin, fetched FROM robots WHERE origin > ? ORDER BY origin LIMIT 4) WHERE abs(fetched - ?) > ${ROBOTS_FRESH_MS})`;
 
 type Remembered = {
   readonly rules: RobotsRules;
@@ -37,6 +31,10 @@ export class RobotsCache {
   readonly #state: CrawlState;
   readonly #productToken: string;
   readonly #memory = new Map<string, Remembered>();
+  /** Origins that are looked up with the next `load`. */
+  readonly #wanted = new Set<string>();
+  /** Origins that were looked up, and have no file. */
+  readonly #missing = new Set<string>();
   #bytes = 0;
 
   constructor(state: CrawlState, productToken: string) {
@@ -55,36 +53,47 @@ export class RobotsCache {
   }
 
   /**
-   * The rules of an origin, if they are known and fresh. `now` must come from the same clock as the time of the fetch.
+   * The rules of an origin in memory: `missing` when they must be fetched, and `unread` until the next `load`. `now`
+   * must come from the same clock as the time of the fetch.
    */
-  get(origin: string, now: EpochMs): RobotsRules | undefined {
-    const known = this.#memory.get(origin) ?? this.#load(origin);
-    return known && isFresh(known.fetched, now) ? known.rules : undefined;
+  get(origin: string, now: EpochMs): RobotsRules | 'missing' | 'unread' {
+    const known = this.#memory.get(origin);
+    if (known) return isFresh(known.fetched, now) ? known.rules : 'missing';
+    if (this.#missing.has(origin)) return 'missing';
+    this.#wanted.add(origin);
+    return 'unread';
+  }
+
+  /** Whether an origin waits for `load`. */
+  get isWanted(): boolean {
+    return this.#wanted.size > 0;
+  }
+
+  /** Reads the stored files of the origins that `get` was asked for. */
+  async load(origins: Iterable<string> = []): Promise<void> {
+    const wanted = [...new Set([...this.#wanted, ...origins])].filter((origin) => !this.#memory.has(origin));
+    this.#wanted.clear();
+    if (wanted.length === 0) return;
+    const files = await this.#state.robots(wanted);
+    if (this.#missing.size > MISSING_MAX) this.#missing.clear();
+    for (const origin of wanted) {
+      const file = files.get(origin);
+      if (file) this.#remember(origin, file.verdict, file.body, file.fetched);
+      else this.#missing.add(origin);
+    }
   }
 
   /** Stores a fetched file. A failure is kept in memory alone, so the next crawl fetches the file again. */
-  put(origin: string, { verdict, body, time, unreachable }: RobotsOutcome): RobotsRules {
+  async put(origin: string, { verdict, body, time, unreachable }: RobotsOutcome): Promise<RobotsRules> {
     if (unreachable) return this.#remember(origin, verdict, body, time, unreachable);
     const kept = Buffer.from(body.subarray(0, ROBOTS_BYTES_MAX));
-    this.#state.run(
-      'INSERT OR REPLACE INTO robots (origin, fetched, verdict, body) VALUES (?, ?, ?, ?)',
-      origin,
-      time,
-      verdict,
-      kept,
-    );
-    this.#state.run(FORGET_SOME, origin, time);
+    await this.#state.putRobots(origin, { verdict, body: kept, fetched: time });
     return this.#remember(origin, verdict, kept, time);
   }
 
-  #load(origin: string): Remembered | undefined {
-    const row = this.#state.get<{ fetched: number; verdict: RobotsVerdict; body: Uint8Array }>(
-      'SELECT fetched, verdict, body FROM robots WHERE origin = ?',
-      origin,
-    );
-    if (!row) return undefined;
-    this.#remember(origin, row.verdict, row.body, row.fetched);
-    return this.#memory.get(origin);
+  /** Forgets that files of a host were missing, since another crawler may have fetched them. */
+  forgetMissing(): void {
+    this.#missing.clear();
   }
 
   #remember(
@@ -100,6 +109,7 @@ export class RobotsCache {
         : verdict === 'allow'
           ? RobotsRules.allowing()
           : RobotsRules.forbidding();
+    this.#missing.delete(origin);
     this.#forget(origin);
     this.#memory.set(origin, { rules, bytes: body.length, fetched, ...(unreachable && { unreachable }) });
     this.#bytes += body.length;

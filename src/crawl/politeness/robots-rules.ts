@@ -11,11 +11,10 @@
  * any order; a missing colon, or a space before the colon; misspelled `Disallow`; text after the product token.
  */
 import { type EpochMs, fromLatin1, utf8 } from '../../base/index.ts';
+import { ROBOTS_FRESH_MS } from '../frontier/crawl-state.ts';
 
 /** How many bytes of a file are read. The standard asks for at least 500 KiB. */
 export const ROBOTS_BYTES_MAX = 512 * 1024;
-/** How long a file is fresh (RFC 9309, 2.4). */
-export const ROBOTS_FRESH_MS = 24 * 3600_000;
 
 /**
  * Whether a file fetched at this time is still fresh. A file with a time in the far future is not: the clock was wrong.

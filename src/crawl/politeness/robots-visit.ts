@@ -10,6 +10,7 @@ import type { HttpHead } from '../../warc/index.ts';
 import type { CrawlCaptures } from '../crawl-captures.ts';
 import { type Fetcher, isIncomplete, isTransient, redirectTarget } from '../fetch/exchange.ts';
 import { ReceivedBody } from '../fetch/received-body.ts';
+import type { RobotsVerdict } from '../frontier/crawl-state.ts';
 import { hostName } from '../frontier/frontier-url.ts';
 import { contentOf } from '../links/page-links.ts';
 import type { Retry, Unreachable } from '../outcome.ts';
@@ -19,8 +20,6 @@ import type { Turn } from './host-turns.ts';
 import { isFresh } from './robots-rules.ts';
 
 const ROBOTS_REDIRECTS_MAX = 5;
-
-export type RobotsVerdict = 'rules' | 'allow' | 'forbid';
 
 export type RobotsOutcome = {
   readonly kind: 'robots';
@@ -57,7 +56,10 @@ export type RobotsVisitorOptions = {
   readonly turnAt: (host: string) => Promise<Turn | undefined>;
 };
 
-export type RobotsVisitOptions = Pick<VisitOptions, 'signal' | 'isLastTry' | 'mayBeDoneBy' | 'onReceived'>;
+export type RobotsVisitOptions = Pick<
+  VisitOptions,
+  'signal' | 'mayBeSent' | 'isLastTry' | 'mayBeDoneBy' | 'onReceived'
+>;
 
 export class RobotsVisitor {
   readonly #options: RobotsVisitorOptions;
@@ -120,7 +122,11 @@ export class RobotsVisitor {
     const turn = await this.#options.turnAt(hostName(url));
     if (!turn) return { reason: 'busy', detail: `${url}: the host is given up` };
     try {
-      const answer = await this.#fetch(url, { ...options, onReceived: (exchange) => turn.end(exchange) });
+      const answer = await this.#fetch(url, {
+        ...options,
+        mayBeSent: undefined,
+        onReceived: (exchange) => turn.end(exchange),
+      });
       // All requests to this host must respect the pause, and not the host that redirected alone.
       if ('kind' in answer && answer.waitMs !== undefined) turn.noteRefusal(answer.waitMs);
       return answer;
@@ -130,7 +136,10 @@ export class RobotsVisitor {
   }
 
   async #fetch(url: string, options: RobotsVisitOptions): Promise<RobotsFetch> {
-    const fetched = await this.#options.fetcher.fetch({ url }, options.signal && { signal: options.signal });
+    const fetched = await this.#options.fetcher.fetch(
+      { url },
+      { signal: options.signal, mayBeSent: options.mayBeSent },
+    );
     if (fetched.kind === 'failure') {
       const { reason } = fetched;
       const detail = `${url}: ${fetched.detail}`;

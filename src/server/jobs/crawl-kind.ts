@@ -3,6 +3,7 @@
  * crawl. Private addresses are never fetched.
  */
 import { type Static, Type } from 'typebox';
+import { PinakesError } from '../../base/index.ts';
 import type { CrawlOptions, CrawlProgress, CrawlReport, CrawlSettings } from '../../crawl/index.ts';
 import { badRequest } from '../http/problem.ts';
 import { closed, NewCollection } from '../schema.ts';
@@ -87,14 +88,17 @@ async function run(
   const options: CrawlOptions = { signal, onProgress: (now) => progress(progressOf(now)) };
   if (mode === 'again') return recrawl(archive, settings.collection, settings, options);
   if (mode === 'scheduled') {
-    const schedule = schedules(archive).find(({ collection }) => collection === settings.collection);
-    if (!schedule)
+    const all = await schedules(archive);
+    if (!all.some(({ collection }) => collection === settings.collection))
       throw badRequest(
         'this collection has no schedule',
         'Give it one with `pinakes crawl --every`.',
         settings.collection,
       );
-    return runScheduled(archive, schedule, options);
+    // In a cluster several servers notice a crawl that is due, and the first one runs it.
+    const report = await runScheduled(archive, settings.collection, options, archive.database === undefined);
+    if (!report) throw new PinakesError('CRAWL_RUNNING', { where: settings.collection });
+    return report;
   }
   if (mode === 'resume') return resumeCrawl(archive, settings.collection, settings, options);
   return crawl(archive, seeds, settings, { ...options, fresh });

@@ -22,7 +22,7 @@ test('a scheduled crawl that cannot run is tried again after an hour, not at eve
   await createArchive(directory);
   const archive = await openArchive(directory, { clock, newId });
   const settings = { browser: 'all', browserPath: join(directory, 'no-browser') } as const;
-  putSchedule(archive, { collection: 'site', every: '6h', seeds: ['http://site.test/'], settings });
+  await putSchedule(archive, { collection: 'site', every: '6h', seeds: ['http://site.test/'], settings });
   now += 7 * HOUR_MS;
   const queue = await FileJobQueue.open({ path: join(directory, 'jobs.jsonl'), clock, historyId: 'one' });
   const jobs = new JobRunner({ queue, archive, newId, errors: JOB_ERRORS });

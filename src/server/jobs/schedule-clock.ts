@@ -23,7 +23,7 @@ export async function submitDueCrawls(archive: Archive, jobs: JobRunner): Promis
   // Asked before what is due: a crawl that ends in between has changed since.
   const known = await jobs.queue.list();
   const knownChange = jobs.queue.lastChange;
-  for (const { collection } of dueOf(archive)) {
+  for (const { collection } of await dueOf(archive)) {
     if (known.some((job) => isFor(job, collection) && (!isOver(job) || isResting(job, archive.clock())))) continue;
     const once = { key: `${kind} ${collection}`, knownChange };
     const input = { collection, mode: 'scheduled' };
@@ -32,9 +32,9 @@ export async function submitDueCrawls(archive: Archive, jobs: JobRunner): Promis
 }
 
 /** A crawl state that cannot be read must not end the server. The next crawl reports it. */
-function dueOf(archive: Archive): readonly { readonly collection: string }[] {
+async function dueOf(archive: Archive): Promise<readonly { readonly collection: string }[]> {
   try {
-    return dueCrawls(archive);
+    return await dueCrawls(archive);
   } catch (error) {
     if (error instanceof PinakesError) return [];
     throw error;

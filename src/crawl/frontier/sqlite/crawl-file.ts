@@ -1,6 +1,6 @@
 /**
- * The state of crawls, in `crawl.sqlite` in the directory of the archive: known URLs, queued URLs, and facts that help
- * the next crawl.
+ * The file with the state of crawls, `crawl.sqlite` in the directory of the archive: known URLs, queued URLs, and facts
+ * that help the next crawl.
  *
  * ```
  *   crawl     one row a run: collection, seeds, settings, how it ended, its report
@@ -21,7 +21,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { fileError, PinakesError } from '../../base/index.ts';
+import { fileError, PinakesError } from '../../../base/index.ts';
 
 const STATE_NAME = 'crawl.sqlite';
 /**
@@ -66,7 +66,7 @@ CREATE TABLE need (
 `,
 ];
 
-export class CrawlState {
+export class CrawlFile {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   #users = 1;
@@ -77,8 +77,8 @@ export class CrawlState {
     this.#onClose = onClose;
   }
 
-  /** Opens the state of the crawls of an archive. All callers share it while it is open, and each must close it. */
-  static open(directory: string): CrawlState {
+  /** Opens the file of an archive. All callers share it while it is open, and each must close it. */
+  static open(directory: string): CrawlFile {
     const shared = OPEN.get(directory);
     if (shared) {
       shared.#users++;
@@ -97,7 +97,7 @@ export class CrawlState {
       const missing = SCHEMA_STEPS.slice(version).join('');
       if (missing !== '')
         database.exec(`BEGIN IMMEDIATE; ${missing}; PRAGMA user_version = ${SCHEMA_STEPS.length}; COMMIT`);
-      const state = new CrawlState(database, () => OPEN.delete(directory));
+      const state = new CrawlFile(database, () => OPEN.delete(directory));
       OPEN.set(directory, state);
       return state;
     } catch (cause) {
@@ -168,4 +168,4 @@ export class CrawlState {
   }
 }
 
-const OPEN = new Map<string, CrawlState>();
+const OPEN = new Map<string, CrawlFile>();

@@ -5,24 +5,24 @@
  * changed host once.
  */
 import { hash } from 'node:crypto';
-import type { CrawlState } from './state.ts';
+import { HOST_ID_STEP } from '../frontier.ts';
+import type { CrawlFile } from './crawl-file.ts';
 
 const BUCKETS = 1024;
-const BUCKET_STEP = 2 ** 32;
 const REMEMBERED_MAX = 20_000;
 
 /** A host, with the changes of its counts since its row was written. */
 export type HostRow = { readonly id: number; known: number; newKnown: number; newQueued: number };
 
 export class HostRows {
-  readonly #state: CrawlState;
+  readonly #file: CrawlFile;
   readonly #collection: string;
   readonly #remembered = new Map<string, HostRow>();
   /** Hosts whose rows are out of date. */
   readonly #changed = new Set<HostRow>();
 
-  constructor(state: CrawlState, collection: string) {
-    this.#state = state;
+  constructor(file: CrawlFile, collection: string) {
+    this.#file = file;
     this.#collection = collection;
   }
 
@@ -49,7 +49,7 @@ export class HostRows {
 
   write(): void {
     for (const host of this.#changed) {
-      this.#state.run(
+      this.#file.run(
         'UPDATE host SET known = known + ?, queued = queued + ? WHERE id = ?',
         host.newKnown,
         host.newQueued,
@@ -73,7 +73,7 @@ export class HostRows {
   }
 
   #load(name: string): HostRow | undefined {
-    const row = this.#state.get<{ id: number; known: number }>(
+    const row = this.#file.get<{ id: number; known: number }>(
       'SELECT id, known FROM host WHERE collection = ? AND name = ?',
       this.#collection,
       name,
@@ -82,14 +82,14 @@ export class HostRows {
   }
 
   #create(name: string): HostRow {
-    const first = bucketOf(name) * BUCKET_STEP;
-    const last = this.#state.get<{ last: number | null }>(
+    const first = bucketOf(name) * HOST_ID_STEP;
+    const last = this.#file.get<{ last: number | null }>(
       'SELECT max(id) AS last FROM host WHERE id >= ? AND id < ?',
       first,
-      first + BUCKET_STEP,
+      first + HOST_ID_STEP,
     );
     const id = (last?.last ?? first) + 1;
-    this.#state.run('INSERT INTO host (id, collection, name) VALUES (?, ?, ?)', id, this.#collection, name);
+    this.#file.run('INSERT INTO host (id, collection, name) VALUES (?, ?, ?)', id, this.#collection, name);
     return { id, known: 0, newKnown: 0, newQueued: 0 };
   }
 }
