@@ -9,7 +9,7 @@
 import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type EpochMs, type IdSource, PinakesError } from '../../base/index.ts';
+import { type EpochMs, PinakesError } from '../../base/index.ts';
 import { type LeaseRow, openLevelCatalog, type Segment } from '../../catalog/index.ts';
 import { pendingRemovals, pendingSwaps, SEAL_NOTE, SEALED_NOTE, type SegmentStores } from '../../ledger/index.ts';
 import { openClusterCatalog } from '../cluster/open.ts';
@@ -113,8 +113,7 @@ export async function examineClosed(directory: string, now: EpochMs): Promise<Ex
 
 /** Reports on an archive in a cluster, which any process may open. */
 async function examineCluster(directory: string, file: Connector, time: EpochMs): Promise<Examination> {
-  const ids: IdSource = () => '';
-  const { catalog, settings } = await openClusterCatalog(directory, file, { newId: ids });
+  const { catalog, settings } = await openClusterCatalog(directory, file);
   try {
     const { connector } = settings;
     const readOnly = connector.volumes.map((setting) => ({ ...setting, writable: false }));
