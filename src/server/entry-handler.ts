@@ -8,6 +8,7 @@ import { isDisconnect } from './http/client-disconnect.ts';
 import { type HostCheck, hasValidHost } from './http/host-check.ts';
 import { URL_CHARACTERS_MAX } from './http/listening-socket.ts';
 import { type ProblemDetails, problemFromError, sendProblem } from './http/problem.ts';
+import type { RateLimit } from './http/rate-limit.ts';
 import type { RequestHandler } from './http/request-pipeline.ts';
 import type { AccessLine, ServerOptions } from './server-options.ts';
 import type { Metrics, RouteName } from './telemetry/metrics.ts';
@@ -30,6 +31,8 @@ export type EntryHandlerOptions = {
   readonly hosts: HostCheck;
   readonly metrics: Metrics;
   readonly traces: Traces | undefined;
+  /** Undefined: clients may send any number of requests. */
+  readonly rateLimit: RateLimit | undefined;
   /** The origin of the web interface, for links on error pages; undefined when the server has no web interface. */
   readonly homeFor: (request: IncomingMessage) => string | undefined;
   readonly clock: Clock;
@@ -43,7 +46,8 @@ export type EntryHandlerOptions = {
 const LOGGED_CHARACTERS_MAX = 2048;
 
 export function entryHandler(options: EntryHandlerOptions): RequestHandler {
-  const { socket, dispatch, hosts, metrics, traces, homeFor, clock, stopwatch, onAccess, onFailure } = options;
+  const { socket, dispatch, hosts, metrics, traces, rateLimit, homeFor, clock, stopwatch, onAccess, onFailure } =
+    options;
   return (request, response) => {
     const start = stopwatch();
     // When its connection breaks, a request loses its socket before the reply closes.
@@ -63,7 +67,7 @@ export function entryHandler(options: EntryHandlerOptions): RequestHandler {
       if (isFault && !isDisconnect(error, response)) onFailure?.(error);
       sendProblem(request, response, problem, homeFor(request));
     };
-    const refusal = refusalOf(request, hosts);
+    const refusal = refusalOf(request, hosts) ?? (isProbe(request) ? undefined : rateLimit?.refusalOf(request));
     if (refusal) {
       sendProblem(request, response, refusal, homeFor(request));
       return;
@@ -81,6 +85,11 @@ export function entryHandler(options: EntryHandlerOptions): RequestHandler {
       fail(error);
     }
   };
+}
+
+/** Probes must not depend on what else the address sends. They cost next to nothing. */
+function isProbe({ url = '' }: IncomingMessage): boolean {
+  return /^\/(?:healthz|readyz)(?:$|\?)/.test(url);
 }
 
 function refusalOf(request: IncomingMessage, hosts: HostCheck): ProblemDetails | undefined {

@@ -10,6 +10,7 @@ export { isAddressOrNetwork } from './http/connection-limit.ts';
 export { isLoopback } from './http/host-check.ts';
 export type { TlsIdentity } from './http/listening-socket.ts';
 export { isEverywhere } from './http/origins.ts';
+export { parseRate, type Rate } from './http/rate-limit.ts';
 export type { JobContext, JobKind } from './jobs/job-kind.ts';
 export type { CommandRunner, RemoteCommand } from './jobs/remote-command.ts';
 export {

@@ -2,6 +2,7 @@
 import type { Archive } from '../archive/index.ts';
 import type { Clock, EpochMs, IdSource } from '../base/index.ts';
 import type { ClientTimeouts } from './http/listening-socket.ts';
+import type { Rate } from './http/rate-limit.ts';
 import type { JobKind } from './jobs/job-kind.ts';
 import type { CommandRunner } from './jobs/remote-command.ts';
 import type { SignInOptions } from './people/sign-in-options.ts';
@@ -64,6 +65,12 @@ export type ServerOptions = {
    * connections are not limited.
    */
   readonly proxies?: readonly string[] | undefined;
+  /** How many requests one client may send; without it, any number. Clients on this machine are not limited. */
+  readonly rate?: Rate | undefined;
+  /** How many connections each port may have: 4,096 in all and 512 from one address by default. */
+  readonly connections?:
+    | { readonly inAllMax?: number | undefined; readonly perAddressMax?: number | undefined }
+    | undefined;
   /** How long the server waits for clients. Each field has a default. */
   readonly timeouts?: Partial<ClientTimeouts>;
   /** How long requests and jobs under way may take after the server was asked to stop; 30 s by default. */

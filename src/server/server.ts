@@ -16,6 +16,7 @@ import { registerApi } from './api/register-api.ts';
 import { apiRoutes } from './api/route-table.ts';
 import { CdxRoute } from './cdx/cdx-route.ts';
 import { type Dispatched, entryHandler, type RequestContext } from './entry-handler.ts';
+import { ClientAddress } from './http/client-address.ts';
 import { isDisconnect } from './http/client-disconnect.ts';
 import { CommandSocket } from './http/command-socket.ts';
 import { ConnectionLimit } from './http/connection-limit.ts';
@@ -25,6 +26,7 @@ import { ListeningSocket, URL_CHARACTERS_MAX } from './http/listening-socket.ts'
 import { addressOf, Origins } from './http/origins.ts';
 import { HttpProblem, NOT_FOUND, problemFromError, sendProblem } from './http/problem.ts';
 import { listenForProxy } from './http/proxy-socket.ts';
+import { RateLimit } from './http/rate-limit.ts';
 import { checkSignIn } from './people/sign-in-options.ts';
 import { SignInRoutes } from './people/sign-in-routes.ts';
 import { Readiness } from './readiness.ts';
@@ -33,6 +35,7 @@ import { WebRoutes } from './replay/web-routes.ts';
 import type { AccessLine, RunningServer, ServerOptions } from './server-options.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { Telemetry } from './telemetry/telemetry.ts';
+import type { Access } from './tokens/access.ts';
 import { UiFiles } from './ui-files.ts';
 import { UiRoutes } from './ui-routes.ts';
 
@@ -45,7 +48,7 @@ const HOST_NAMES_MAX = 16;
 type Sockets = { readonly ui: ListeningSocket; readonly replay: ListeningSocket; readonly command?: CommandSocket };
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { host, port, replayPort, timeouts, proxies, archive, newId, runCommand, signIn, socketPaths } = options;
+  const { host, port, replayPort, timeouts, archive, newId, runCommand, signIn, socketPaths } = options;
   if (signIn) checkSignIn(signIn, { ...options, isOnUnixSockets: socketPaths !== undefined });
   const open: { stop(force: AbortSignal): Promise<void> }[] = [];
   const opened = <Socket extends (typeof open)[number]>(socket: Socket): Socket => {
@@ -54,7 +57,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   try {
     const listen = async (at: number, path?: string) => {
-      const settings = { timeouts, limit: new ConnectionLimit(proxies) };
+      const settings = { timeouts, limit: newConnectionLimit(options) };
       if (path !== undefined) return opened(await listenForProxy(path, settings));
       return opened(await ListeningSocket.listen({ host, port: at }, settings));
     };
@@ -70,6 +73,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
+function newConnectionLimit({ proxies, connections = {} }: ServerOptions): ConnectionLimit {
+  return new ConnectionLimit(proxies, connections.perAddressMax, connections.inAllMax);
+}
+
 async function assemble(options: ServerOptions, { ui, replay, command }: Sockets): Promise<RunningServer> {
   const { archive, token, clock, version, program = 'pinakes', stopwatch = clock, onAccess, onFailure } = options;
   const hasOwnReplayHost = options.signIn?.kind === 'oidc';
@@ -83,7 +90,9 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
   const services = await openApiServices(options, server, origins.own);
   const { tokens, people } = services;
   const isPrivate = options.isPrivate ?? false;
-  const guardOptions = { uiOrigin, token, tokens, clock, isPrivate, hasSignIn: options.signIn !== undefined };
+  const rateLimit = options.rate && new RateLimit(options.rate, stopwatch, new ClientAddress(options.proxies));
+  const onKnown = (request: IncomingMessage, { actor }: Access) => rateLimit?.know(request, actor);
+  const guardOptions = { uiOrigin, token, tokens, clock, onKnown, isPrivate, hasSignIn: options.signIn !== undefined };
   const guard = new Guard({ ...guardOptions, identifyPerson: (request) => people.identify(request) });
   const replayGuard = new Guard({ ...guardOptions, identifyPerson: (request) => people.identifyReader(request) });
   const signIn = signInRoutes(services, guard, uiOrigin, onFailure);
@@ -115,7 +124,19 @@ async function assemble(options: ServerOptions, { ui, replay, command }: Sockets
   });
   const routesFor = ({ request }: RequestContext) => routesUnder(origins.nameFor(request.headers.host, hosts));
   const handlerFor = (socket: AccessLine['socket'], dispatch: (context: RequestContext) => Dispatched) =>
-    entryHandler({ socket, dispatch, hosts, metrics, traces, homeFor, clock, stopwatch, onAccess, onFailure });
+    entryHandler({
+      socket,
+      dispatch,
+      rateLimit,
+      hosts,
+      metrics,
+      traces,
+      homeFor,
+      clock,
+      stopwatch,
+      onAccess,
+      onFailure,
+    });
   ui.handleWith(handlerFor('ui', (context) => routesFor(context).ui.dispatch(context)));
   replay.handleWith(handlerFor('replay', (context) => routesFor(context).replay.dispatch(context)));
   command?.handleWith(handlerFor('command', (context) => dispatchCommand(app, context)));

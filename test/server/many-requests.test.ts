@@ -82,6 +82,52 @@ test('one address cannot use all connections, and the command socket stays reach
   for (;;) if ((await ask(server.uiAddress, '/healthz')).status === 200) break;
 });
 
+test('a client with too many requests gets 429 with the time to wait, and others and probes are served', async (t) => {
+  let now = 0;
+  const { server, failures } = await makeServer(t, {
+    rate: { requests: 5, windowMs: 60_000 },
+    proxies: ['127.0.0.1'],
+    stopwatch: () => now,
+  });
+  const get = (target: string, client: string, fields: Record<string, string> = {}) =>
+    ask(server.uiAddress, target, { headers: { 'x-forwarded-for': client, ...fields } });
+  const statuses = async (client: string, times: number, fields?: Record<string, string>) => {
+    const replies: number[] = [];
+    for (let time = 0; time < times; time++) replies.push((await get('/api/collections', client, fields)).status);
+    return replies;
+  };
+  assert.deepEqual(await statuses('198.51.100.1', 6), [200, 200, 200, 200, 200, 429]);
+  const refused = await get('/cdx?url=site.test', '198.51.100.1');
+  assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '12']);
+  assert.match(refused.text, /TOO_MANY_REQUESTS/);
+  const replay = await ask(server.replayAddress, '/web/2024/http://a.test/', {
+    headers: { 'x-forwarded-for': '198.51.100.1' },
+  });
+  assert.equal(replay.status, 429, 'both ports count together');
+  assert.equal((await get('/healthz', '198.51.100.1')).status, 200);
+  assert.equal((await get('/readyz', '198.51.100.1')).status, 200);
+  assert.deepEqual(await statuses('198.51.100.2', 1), [200]);
+  assert.ok(
+    (await statuses('127.0.0.1', 20)).every((status) => status === 200),
+    'this machine is not limited',
+  );
+  const authorization = `Bearer ${TOKEN}`;
+  assert.deepEqual(await statuses('198.51.100.2', 6, { authorization }), [200, 200, 200, 200, 200, 200]);
+  now += 12_000;
+  assert.deepEqual(await statuses('198.51.100.1', 2), [200, 429]);
+  assert.deepEqual(failures, []);
+});
+
+test('a port has a limit of connections in all', async (t) => {
+  const { server } = await makeServer(t, { proxies: ['127.0.0.1'], connections: { inAllMax: 3 } });
+  const held = Array.from({ length: 3 }, () => connection(t, server.uiAddress));
+  await Promise.all(held.map((socket) => once(socket, 'connect')));
+  const reply = await ask(server.uiAddress, '/healthz');
+  assert.deepEqual([reply.status, reply.headers['retry-after']], [503, '5']);
+  held[0]!.destroy();
+  for (;;) if ((await ask(server.uiAddress, '/healthz')).status === 200) break;
+});
+
 test('the connections of a proxy are not limited', async (t) => {
   const { server } = await makeServer(t, { proxies: ['127.0.0.1'] });
   const held = Array.from({ length: CONNECTIONS }, () => connection(t, server.uiAddress));

@@ -11,6 +11,8 @@ import {
   isAddressOrNetwork,
   isEverywhere,
   isLoopback,
+  parseRate,
+  type Rate,
   type RunningServer,
   type ServerOptions,
   startServer,
@@ -44,6 +46,9 @@ export type ServeOptions = SignInFlags & {
   readonly addRoot?: readonly string[];
   readonly uploadMax?: string;
   readonly leaveSeconds?: string;
+  readonly rateLimit?: string;
+  readonly connections?: string;
+  readonly connectionsPerAddress?: string;
   readonly proxy?: readonly string[];
   readonly private?: boolean;
   readonly insecure?: boolean;
@@ -131,6 +136,8 @@ async function settingsOf(context: CommandContext, options: ServeOptions) {
     addRoots: options.addRoot && (await Promise.all(options.addRoot.map((root) => rootOf(context, root)))),
     uploadBytesMax: options.uploadMax === undefined ? undefined : bytesOf(options.uploadMax, '--upload-max'),
     proxies: options.proxy?.map(proxyOf),
+    rate: rateOf(options.rateLimit),
+    connections: connectionsOf(options),
     leaveMs: options.leaveSeconds === undefined ? undefined : 1000 * secondsOf(options.leaveSeconds),
     isIndexing: options.index !== false,
     signIn: await signInOf(options),
@@ -197,6 +204,25 @@ function secondsOf(text: string): number {
   const isInRange = /^\d{1,5}$/.test(text) && Number(text) <= LEAVE_SECONDS_MAX;
   if (!isInRange) throw badArgument(text, `--leave-seconds needs a number of seconds up to ${LEAVE_SECONDS_MAX}`);
   return Number(text);
+}
+
+function rateOf(text: string | undefined): Rate | undefined {
+  const rate = text === undefined ? undefined : parseRate(text);
+  if (text !== undefined && !rate) throw badArgument(text, '--rate-limit needs a rate like 50/s, 600/m or 10000/h');
+  return rate;
+}
+
+function connectionsOf({ connections, connectionsPerAddress }: ServeOptions): ServerOptions['connections'] {
+  const count = (text: string, option: string) => {
+    if (!/^[1-9]\d{0,6}$/.test(text)) throw badArgument(text, `${option} needs a number of connections`);
+    return Number(text);
+  };
+  return {
+    ...(connections !== undefined && { inAllMax: count(connections, '--connections') }),
+    ...(connectionsPerAddress !== undefined && {
+      perAddressMax: count(connectionsPerAddress, '--connections-per-address'),
+    }),
+  };
 }
 
 function proxyOf(text: string): string {

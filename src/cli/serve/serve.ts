@@ -35,6 +35,12 @@ export function registerServe(program: Command, context: CommandContext, setExit
       'a proxy in front of the server, which may open any number of connections; may be repeated',
       appendValue,
     )
+    .option(
+      '--rate-limit <rate>',
+      'how many requests one client may send, such as 50/s, 600/m or 10000/h (default: any)',
+    )
+    .option('--connections <number>', 'how many connections each of the two ports may have', '4096')
+    .option('--connections-per-address <number>', 'how many of them may come from one address', '512')
     .option('--leave-seconds <number>', 'how long requests and jobs under way may take after a signal to stop', '30')
     .option('--socket-directory <directory>', 'listen on web.sock and replay.sock there instead of ports, for a proxy')
     .option('--private', 'require a token or a sign-in for reading too')

@@ -17,6 +17,17 @@ test('the open connections of each address are limited separately', () => {
   assert.deepEqual([limit.admit(from('192.0.2.1')), limit.admit(from('192.0.2.1'))], [true, false]);
 });
 
+test('the open connections of a port are limited in all, those of proxies included', () => {
+  const limit = new ConnectionLimit(['192.0.2.7'], 2, 3);
+  const first = from('192.0.2.7');
+  assert.deepEqual(
+    [first, from('192.0.2.7'), from('192.0.2.7'), from('192.0.2.7'), from('192.0.2.8')].map((one) => limit.admit(one)),
+    [true, true, true, false, false],
+  );
+  first.emit('close');
+  assert.deepEqual([limit.admit(from('192.0.2.8')), limit.admit(from('192.0.2.9'))], [true, false]);
+});
+
 test('IPv6 clients are counted by their /64 network', () => {
   const limit = new ConnectionLimit([], 1);
   for (const [address, isAdmitted] of [

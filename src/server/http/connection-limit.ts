@@ -1,28 +1,39 @@
 /**
- * Limits the connections of one client address, so that a single client cannot use all connections of the server. IPv6
- * clients are counted by their /64 network, because a client can choose any address in it. Proxies are not limited,
- * because a proxy has the connections of many clients.
+ * Limits the connections of a port: in all, and of one client address, so that a single client cannot use all of them.
+ * IPv6 clients are counted by their /64 network, because a client can choose any address in it. Proxies count only in
+ * all, because a proxy has the connections of many clients.
  */
 import { BlockList, isIP, type Socket } from 'node:net';
 
 /** Enough for the many browsers of a reading room behind one address. */
 const PER_ADDRESS_MAX = 512;
+const IN_ALL_MAX = 4096;
 const NETWORK_GROUPS = 4;
 
 export class ConnectionLimit {
   readonly #proxies: BlockList;
   readonly #perAddressMax: number;
+  readonly #inAllMax: number;
   readonly #counts = new Map<string, number>();
+  #inAll = 0;
 
-  constructor(proxies: readonly string[] = [], perAddressMax = PER_ADDRESS_MAX) {
+  constructor(proxies: readonly string[] = [], perAddressMax = PER_ADDRESS_MAX, inAllMax = IN_ALL_MAX) {
     this.#proxies = proxyList(proxies);
     this.#perAddressMax = perAddressMax;
+    this.#inAllMax = inAllMax;
   }
 
-  /** Counts a connection until it closes. Returns false when its address is at the limit. */
+  /** Counts a connection until it closes. Returns false when its address or the port is at the limit. */
   admit(socket: Socket): boolean {
+    if (this.#inAll >= this.#inAllMax || !this.#admitAddress(socket)) return false;
+    this.#inAll++;
+    socket.once('close', () => this.#inAll--);
+    return true;
+  }
+
+  #admitAddress(socket: Socket): boolean {
     const address = plainAddress(socket.remoteAddress);
-    // A connection that has already closed has no address.
+    // A connection that has already closed has no address, and neither has one over a Unix socket.
     if (address === undefined) return true;
     if (this.#proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')) return true;
     const client = networkOf(address);
@@ -66,7 +77,8 @@ export function plainAddress(remote: string | undefined): string | undefined {
   return remote?.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/, '');
 }
 
-function networkOf(address: string): string {
+/** An IPv4 address, or the /64 network of an IPv6 address. */
+export function networkOf(address: string): string {
   if (isIP(address) === 4) return address;
   const [head = '', tail] = address.split('::', 2).map((part) => (part === '' ? [] : part.split(':')));
   const groups = [...head, ...(tail ? Array(8 - head.length - tail.length).fill('0') : []), ...(tail ?? [])];

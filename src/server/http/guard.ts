@@ -23,6 +23,8 @@ export type GuardOptions = {
   readonly token: string;
   readonly tokens: TokenStore;
   readonly clock: Clock;
+  /** Called with every request whose sender is known. */
+  readonly onKnown?: ((request: IncomingMessage, access: Access) => void) | undefined;
   /** Whether reading needs a token or a sign-in too. */
   readonly isPrivate?: boolean;
   /** Who is signed in, by a cookie or by the word of a proxy; undefined for nobody. */
@@ -67,6 +69,12 @@ export class Guard {
    * in front of the server, and count as no token.
    */
   async identify(request: IncomingMessage): Promise<Access> {
+    const access = await this.#senderOf(request);
+    if (!access.isAnonymous) this.#options.onKnown?.(request, access);
+    return access;
+  }
+
+  async #senderOf(request: IncomingMessage): Promise<Access> {
     const given = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
     if (given === undefined) return (await this.#options.identifyPerson?.(request)) ?? this.#anonymous;
     // Comparing digests, which have equal lengths, reveals nothing about the token, not even its length.

@@ -17,7 +17,6 @@ import { type RequestHandler, RequestPipeline } from './request-pipeline.ts';
 export const URL_CHARACTERS_MAX = 64 * 1024;
 const HEAD_BYTES_MAX = 128 * 1024;
 const KEEP_ALIVE_MS = 15_000;
-const CONNECTIONS_MAX = 4096;
 /** After a refusal, bytes are read and discarded for this long, so that the client receives the refusal. */
 const LINGER_MS = 2000;
 
@@ -132,7 +131,6 @@ export class ListeningSocket {
       ? createTlsServer({ ...settings, ...options.tls, handshakeTimeout: timeouts.headMs })
       : createServer(settings);
     server.setTimeout(timeouts.silenceMs);
-    server.maxConnections = CONNECTIONS_MAX;
     server.listen(place);
     try {
       await once(server, 'listening');
@@ -236,16 +234,18 @@ function refuseBytes(error: ClientError, socket: Duplex, problems: ProblemFormat
 const CONNECTIONS_REFUSED: ProblemDetails = {
   status: 503,
   code: 'TOO_MANY_CONNECTIONS',
-  message: 'too many connections are open from this address',
+  message: 'too many connections are open, from this address or in all',
   advice: 'Close some of them. If this is the address of a proxy, start the server with --proxy.',
+  fields: { 'retry-after': '5' },
 };
 
 /** The text of a reply on a connection without a request. */
 function refusalText(problem: ProblemDetails, { type, text }: ProblemFormat): string {
   const body = text(problem);
+  const fields = Object.entries(problem.fields ?? {}).map(([name, value]) => `${name}: ${value}\r\n`);
   return (
     `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nContent-Type: ${type}\r\n` +
-    `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+    `Content-Length: ${Buffer.byteLength(body)}\r\n${fields.join('')}Connection: close\r\n\r\n${body}`
   );
 }
 
