@@ -71,7 +71,8 @@ test('one address cannot use all connections, and the command socket stays reach
   assert.equal((await ask(server.replayAddress, '/static/none')).status, 404, 'each port has its own limit');
   const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/x-pinakes-frames' };
   const sent = httpRequest({ socketPath: server.commandPath, path: '/api/commands', method: 'POST', headers });
-  sent.write(formatFrame('C', JSON.stringify({ argv: ['stats'], directory: '/', isTerminal: false, columns: 80 })));
+  const command = { argv: ['stats'], directory: '/', isTerminal: false, columns: 80, user: 'ada' };
+  sent.write(formatFrame('C', JSON.stringify(command)));
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const kinds: string[] = [];
   for await (const { kind } of readFrames(response)) kinds.push(kind);
