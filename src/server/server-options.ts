@@ -53,6 +53,8 @@ export type ServerOptions = {
   /** How to type the command line on this machine; the default is `pinakes`. */
   readonly program?: string;
   readonly jobKinds: readonly JobKind[];
+  /** In a cluster: how long a server may be silent before its jobs are those of a dead server; 30 s by default. */
+  readonly jobLeaseMs?: number | undefined;
   readonly runCommand?: CommandRunner;
   /**
    * Directories from which jobs may add files by path. Without it, jobs may add every file that the server can read.

@@ -14,6 +14,8 @@ import { noPostgres, PostgresServer } from './postgres-server.ts';
 
 const LEASE_MS = 1500;
 const CHILD = fileURLToPath(new URL('job-queue-child.ts', import.meta.url));
+/** What a server hears that gets no messages. */
+const DEAF = { [Symbol.dispose]: () => {} };
 const HOOKS: JobHooks = { keeps: () => false, onOver: async () => {} };
 
 describe('a queue of jobs on PostgreSQL', { skip: noPostgres }, () => {
@@ -25,14 +27,13 @@ describe('a queue of jobs on PostgreSQL', { skip: noPostgres }, () => {
   after(() => server.dispose());
 
   const openDatabase = (schema: string) => Database.open({ url: server.url, schema });
-  const openOn = (database: Database, name = 'one') =>
+  const openOn = (database: Database, name = 'one', times = { leaseMs: LEASE_MS, pollMs: 100 }) =>
     PostgresJobQueue.open({
       database,
       server: name,
       newId: () => `<urn:uuid:${randomUUID()}>`,
       stopwatch: () => performance.now(),
-      leaseMs: LEASE_MS,
-      pollMs: 100,
+      ...times,
     });
 
   jobQueueContract('PostgresJobQueue', async () => {
@@ -192,8 +193,7 @@ describe('a queue of jobs on PostgreSQL', { skip: noPostgres }, () => {
 
   test('messages that are lost delay a cancellation, and no more', async (t) => {
     const { queues, database } = await cluster(t, ['one']);
-    const deaf = { [Symbol.dispose]: () => {} };
-    const two = await openOn(without(database, { listen: () => deaf }), 'two');
+    const two = await openOn(without(database, { listen: () => DEAF }), 'two');
     await two.start(HOOKS);
     t.after(() => two.close());
     const id = await submitted(queues[0]!);
@@ -214,7 +214,7 @@ describe('a queue of jobs on PostgreSQL', { skip: noPostgres }, () => {
     const behind = await submitted(two, { lane: 'a' });
     const cancelled = await submitted(two, { lane: 'c', isResumable: true });
     for (const id of [lost, again, cancelled]) await killed.says(`claimed ${id}`);
-    await until(async () => (await two.get(again))?.log.length, 'a line of the job');
+    await until(async () => (await two.get(again))?.log.length !== 0, 'a line of the job');
     await two.cancel(cancelled);
     await killed.says(`stopped ${cancelled} cancelled`);
     await killed.says(`ended ${cancelled} true`);
@@ -254,6 +254,35 @@ describe('a queue of jobs on PostgreSQL', { skip: noPostgres }, () => {
     assert.deepEqual([job?.state, job?.server, job?.log.at(-1)], ['running', 'one', 'one']);
     assert.equal(await one.end(claim, { state: 'done', report: { server: 'one' } }), true);
     assert.deepEqual((await one.get(id))?.report, { server: 'one' });
+  });
+
+  test('the database refuses a server whose lease has ended, whatever the server believes', async (t) => {
+    const { queues, database } = await cluster(t, ['one']);
+    const one = queues[0]!;
+    const times = { leaseMs: 120_000, pollMs: 60_000 };
+    const two = await openOn(without(database, { listen: () => DEAF }), 'two', times);
+    await two.start(HOOKS);
+    t.after(() => two.close());
+    const ids = [await submitted(two, { isResumable: true }), await submitted(two)];
+    const [claim, other] = [await claimed(two), await claimed(two)];
+    const { schema } = database;
+    await database.query(`update ${schema}.job_servers set lease_until = clock_timestamp() where name = 'two'`);
+    assert.equal(await two.end(other, { state: 'done', report: {} }), false);
+    const taken = await until(() => one.claim(KINDS), 'the end of the lease');
+    assert.equal(taken.job.id, ids[0]);
+    two.record(claim, { line: 'late' });
+    await delay(200);
+    assert.equal(claim.signal.aborted, true);
+    assert.equal(await two.end(claim, { state: 'done', report: {} }), false);
+    assert.equal(await two.giveBack(claim), false);
+    const jobs = await Promise.all(ids.map((id) => one.get(id)));
+    assert.deepEqual(
+      jobs.map((job) => [job?.state, job?.server, job?.log.length]),
+      [
+        ['running', 'one', 1],
+        ['failed', 'two', 0],
+      ],
+    );
   });
 
   test('a job that no server survives fails in the end', async (t) => {
@@ -308,7 +337,7 @@ describe('a queue of jobs on PostgreSQL', { skip: noPostgres }, () => {
     assert.deepEqual([claim.job.id, claim.epoch], [id, 1]);
     two.record(claim, { line: 'first' });
     answersLost = 1;
-    await until(async () => (await queues[0]!.get(id))?.log.length, 'the first line');
+    await until(async () => (await queues[0]!.get(id))?.log.length === 1, 'the first line');
     two.record(claim, { line: 'second' });
     answersLost = 2;
     assert.equal(await two.end(claim, { state: 'done', report: { pages: 1 } }), true);

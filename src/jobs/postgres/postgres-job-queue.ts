@@ -58,7 +58,7 @@ export type PostgresJobQueueOptions = {
   readonly newId: IdSource;
   /** Milliseconds that never go back. */
   readonly stopwatch: () => number;
-  readonly leaseMs?: number;
+  readonly leaseMs?: number | undefined;
   readonly pollMs?: number;
 };
 

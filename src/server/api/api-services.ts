@@ -55,6 +55,7 @@ export type ApiServicesOptions = Pick<
   | 'newId'
   | 'version'
   | 'jobKinds'
+  | 'jobLeaseMs'
   | 'runCommand'
   | 'addRoots'
   | 'uploadBytesMax'
@@ -200,12 +201,12 @@ export async function openApiServices(
 
 /** In a cluster the jobs are in its database, else in a file of the archive. */
 async function openQueue(
-  { archive, clock, newId }: ApiServicesOptions,
+  { archive, clock, newId, jobLeaseMs: leaseMs }: ApiServicesOptions,
   server: string,
   stopwatch: () => number,
 ): Promise<JobQueue> {
   const { database } = archive;
-  if (database) return await PostgresJobQueue.open({ database, server, newId, stopwatch });
+  if (database) return await PostgresJobQueue.open({ database, server, newId, stopwatch, leaseMs });
   const historyId = newId()
     .replace(/[^0-9a-z]/g, '')
     .slice(-32);
