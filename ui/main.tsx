@@ -10,6 +10,7 @@ import './style/compare.css';
 import './style/jobs.css';
 import './style/chart.css';
 import './style/search.css';
+import './style/people.css';
 import 'uplot/dist/uPlot.min.css';
 import { render } from 'preact';
 import { takeTokenFromAddress } from './api/token.ts';

@@ -7,7 +7,7 @@ import { Type } from 'typebox';
 import { buildUi } from '../../scripts/ui.ts';
 import { type Archive, createArchive, openArchive } from '../../src/archive/index.ts';
 import { seededIds, seededRandom } from '../../src/base/index.ts';
-import { type JobKind, type RunningServer, startServer } from '../../src/server/index.ts';
+import { type JobKind, type RunningServer, type ServerOptions, startServer } from '../../src/server/index.ts';
 import { type CheckedPage, launchChromium, newCheckedPage } from './chromium.ts';
 
 export const TOKEN = 'token-of-the-tests';
@@ -35,6 +35,12 @@ const ENDLESS: JobKind = {
     }),
 };
 
+type SettingOptions = {
+  readonly isIndexing?: boolean;
+  readonly connectorText?: string;
+  readonly server?: Partial<ServerOptions>;
+};
+
 export class UiSetting implements AsyncDisposable {
   readonly browser: Browser;
   readonly archive: Archive;
@@ -51,7 +57,7 @@ export class UiSetting implements AsyncDisposable {
   /** `isIndexing`: the server also updates the search index. `connectorText`: further lines of `archive.yaml`. */
   static async start(
     fill: (archive: Archive) => Promise<void>,
-    { isIndexing = false, connectorText = '' } = {},
+    { isIndexing = false, connectorText = '', server: given = {} }: SettingOptions = {},
   ): Promise<UiSetting> {
     const directory = await mkdtemp(join(tmpdir(), 'pinakes-ui-'));
     const path = join(directory, 'library');
@@ -74,13 +80,18 @@ export class UiSetting implements AsyncDisposable {
       version: '0.0.0',
       jobKinds: [ENDLESS],
       isIndexing,
+      ...given,
     });
     return new UiSetting(await launching, archive, server, directory);
   }
 
-  /** Opens a page that may send requests only to this server. */
-  async open(options: BrowserContextOptions = WIDE): Promise<CheckedPage & AsyncDisposable> {
-    const checked = await newCheckedPage(this.browser, [this.server.uiUrl, this.server.replayUrl], options);
+  /** Opens a page that may send requests only to this server, and to other origins of a test. */
+  async open(
+    options: BrowserContextOptions = WIDE,
+    others: readonly string[] = [],
+  ): Promise<CheckedPage & AsyncDisposable> {
+    const origins = [this.server.uiUrl, this.server.replayUrl, ...others];
+    const checked = await newCheckedPage(this.browser, origins, options);
     checked.page.setDefaultTimeout(SCREEN_TIMEOUT_MS);
     return { ...checked, [Symbol.asyncDispose]: () => checked.page.context().close() };
   }

@@ -2,6 +2,7 @@
 import { EventReader, type ServerEvent } from './event-stream.ts';
 import { faultAdvice, faultPlace, faultSentence, type ShownFault } from './fault.ts';
 import type { ErrorReply, Job } from './replies.ts';
+import { SIGNED_OUT_EVENT } from './signed-out.ts';
 import { currentToken, dropToken } from './token.ts';
 
 export class ApiError extends Error {
@@ -25,7 +26,7 @@ export class ApiError extends Error {
   }
 }
 
-const UNREACHABLE: ShownFault = {
+export const UNREACHABLE: ShownFault = {
   code: 'UNREACHABLE',
   message: 'The server does not answer.',
   advice: 'Check that `pinakes serve` is still running, then try again.',
@@ -53,7 +54,7 @@ export async function follow(
   { onOpen, onEvent }: { onOpen(): void; onEvent(event: ServerEvent): void },
 ): Promise<void> {
   const headers = { accept: 'text/event-stream', ...tokenField() };
-  const response = await fetch(path, { credentials: 'omit', headers, signal });
+  const response = await fetch(path, { credentials: 'same-origin', headers, signal });
   if (!response.ok || !response.body) throw failure(response.status, await response.text());
   onOpen();
   const events = new EventReader();
@@ -86,7 +87,7 @@ async function send<Reply>(path: string, init: RequestInit): Promise<Reply> {
 async function fetchText(path: string, init: RequestInit): Promise<string> {
   let response: Response;
   try {
-    response = await fetch(path, { credentials: 'omit', ...init });
+    response = await fetch(path, { credentials: 'same-origin', ...init });
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new ApiError(0, UNREACHABLE);
@@ -97,7 +98,10 @@ async function fetchText(path: string, init: RequestInit): Promise<string> {
 }
 
 function failure(status: number, text: string): ApiError {
-  if (status === 401) dropToken();
+  if (status === 401) {
+    dropToken();
+    dispatchEvent(new Event(SIGNED_OUT_EVENT));
+  }
   try {
     const { error } = JSON.parse(text) as ErrorReply;
     if (typeof error.message === 'string') return new ApiError(status, error);

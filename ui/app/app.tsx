@@ -1,9 +1,13 @@
 /** The frame of every screen: skip link, masthead, screen and footer. A replayed page has only its banner. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import type { ApiError } from '../api/client.ts';
 import { useInfo } from '../api/request.ts';
+import { useSessionState } from '../api/session.ts';
 import { Masthead } from '../components/masthead.tsx';
+import { FaultNotice } from '../components/notice.tsx';
 import { Shortcuts } from '../components/shortcuts.tsx';
+import { AuditScreen } from '../screens/audit.tsx';
 import { CapturesScreen } from '../screens/captures.tsx';
 import { CollectionScreen } from '../screens/collection.tsx';
 import { CollectionsScreen } from '../screens/collections.tsx';
@@ -18,6 +22,7 @@ import { LinksScreen } from '../screens/links.tsx';
 import { MissingScreen } from '../screens/missing.tsx';
 import { NodesScreen } from '../screens/nodes.tsx';
 import { PrefixScreen } from '../screens/prefix.tsx';
+import { PrivateScreen } from '../screens/private.tsx';
 import { SearchScreen } from '../screens/search.tsx';
 import { TakedownsScreen } from '../screens/takedowns.tsx';
 import { useRoute } from './navigation.ts';
@@ -25,6 +30,23 @@ import { pathTo, type Route } from './route.ts';
 
 export function App() {
   const route = useRoute();
+  const { session, error } = useSessionState();
+  const isClosed = session?.isPrivate === true && !session.rights.includes('read');
+  // Somebody may be known to the provider and have no role here.
+  const isRefused = error?.status === 403;
+  // A private archive refuses what a screen would ask for, so screens wait until it is known who uses them.
+  if (!session && !error) return <Masthead route={route} />;
+  if (isClosed || isRefused) {
+    return (
+      <>
+        <Masthead route={route} isClosed />
+        <main id="main" tabIndex={-1}>
+          {isRefused ? <Refused error={error} /> : <PrivateScreen session={session!} />}
+        </main>
+        <Footer />
+      </>
+    );
+  }
   if (route.kind === 'frame') {
     return (
       <>
@@ -42,6 +64,15 @@ export function App() {
       <Masthead route={route} />
       <Main key={keyOf(route)}>{screenOf(route)}</Main>
       <Footer />
+    </>
+  );
+}
+
+function Refused({ error }: { error: ApiError }) {
+  return (
+    <>
+      <h1>You cannot use this archive</h1>
+      <FaultNotice error={error} />
     </>
   );
 }
@@ -89,6 +120,8 @@ function screenOf(route: Exclude<Route, { kind: 'frame' }>) {
       return <DeleteScreen given={route.selection} />;
     case 'nodes':
       return <NodesScreen />;
+    case 'audit':
+      return <AuditScreen />;
     case 'takedowns':
       return <TakedownsScreen />;
     case 'search':

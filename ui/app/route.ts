@@ -23,6 +23,7 @@ export type Route =
   | { readonly kind: 'links'; readonly url: string; readonly direction: 'in' | 'out' }
   | { readonly kind: 'nodes' }
   | { readonly kind: 'takedowns' }
+  | { readonly kind: 'audit' }
   | { readonly kind: 'help' }
   | { readonly kind: 'missing'; readonly path: string };
 
@@ -70,6 +71,8 @@ export function parseRoute({ pathname, search, hash }: Place): Route {
       return { kind: 'search', input: parseSearch(query) };
     case 'nodes/':
       return { kind: 'nodes' };
+    case 'audit/':
+      return { kind: 'audit' };
     case 'takedowns/':
       return { kind: 'takedowns' };
     case 'jobs/':
@@ -149,6 +152,7 @@ export const pathTo = {
     `/links?${new URLSearchParams({ url, ...(direction === 'out' && { direction }) })}`,
   nodes: () => '/nodes',
   takedowns: () => '/takedowns',
+  audit: () => '/audit',
   help: () => '/help',
 } as const;
 

@@ -1,16 +1,17 @@
 /** The top of every screen: logo, navigation, theme switch, and a search box if the screen does not have its own. */
 import { useState } from 'preact/hooks';
+import { useMay } from '../api/session.ts';
 import { pathTo, type Route } from '../app/route.ts';
 import { chooseTheme, storedTheme, type Theme } from '../app/theme.ts';
 import { readableUrl } from '../app/wording.ts';
+import { Account } from './account.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import { SearchBox } from './search/search-box.tsx';
-import { useHasToken } from './token-gate.tsx';
 
 const PLACES: readonly { readonly label: string; readonly path: string; readonly kinds: readonly Route['kind'][] }[] = [
   { label: 'Search', path: '/search', kinds: ['search', 'links'] },
   { label: 'Collections', path: pathTo.collections(), kinds: ['collections', 'collection'] },
-  { label: 'Jobs', path: pathTo.jobs(), kinds: ['jobs', 'job', 'nodes'] },
+  { label: 'Jobs', path: pathTo.jobs(), kinds: ['jobs', 'job', 'nodes', 'audit'] },
   { label: 'Help', path: pathTo.help(), kinds: ['help'] },
 ];
 
@@ -21,9 +22,11 @@ const DELETE = {
   kinds: ['delete', 'takedowns'],
 } satisfies (typeof PLACES)[number];
 
-export function Masthead({ route }: { route: Route }) {
-  const hasToken = useHasToken();
-  const places = hasToken || DELETE.kinds.some((kind) => kind === route.kind) ? PLACES.toSpliced(3, 0, DELETE) : PLACES;
+/** `isClosed`: the reader may not look, so there is nothing to search. */
+export function Masthead({ route, isClosed = false }: { route: Route; isClosed?: boolean }) {
+  const mayDelete = useMay('delete') === true;
+  const places =
+    mayDelete || DELETE.kinds.some((kind) => kind === route.kind) ? PLACES.toSpliced(3, 0, DELETE) : PLACES;
   return (
     <header class="masthead">
       <div class="masthead-row">
@@ -42,11 +45,12 @@ export function Masthead({ route }: { route: Route }) {
             ))}
           </ul>
         </nav>
-        {route.kind !== 'home' && route.kind !== 'search' && (
+        {!isClosed && route.kind !== 'home' && route.kind !== 'search' && (
           <div class="masthead-search">
             <SearchBox key={initialOf(route)} isSmall initial={initialOf(route)} />
           </div>
         )}
+        <Account />
         <ThemeSwitch />
       </div>
     </header>

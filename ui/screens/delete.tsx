@@ -6,11 +6,11 @@ import { asApiError, useReply } from '../api/request.ts';
 import { navigate, useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { counted, formatBytes } from '../app/wording.ts';
+import { AccessGate } from '../components/access-gate.tsx';
 import { SchemaFields } from '../components/forms/schema-fields.tsx';
 import { filledIn, type Values } from '../components/forms/schema-values.ts';
 import { selectionSchema } from '../components/forms/selection-schema.ts';
 import { FaultNotice, Note } from '../components/notice.tsx';
-import { TokenGate } from '../components/token-gate.tsx';
 
 export function DeleteScreen({ given }: { given: Readonly<Record<string, string>> }) {
   useTitle('Delete captures');
@@ -21,9 +21,9 @@ export function DeleteScreen({ given }: { given: Readonly<Record<string, string>
         Select captures. You see a preview first; nothing is deleted until you confirm. What may never come back is
         under <a href={pathTo.takedowns()}>takedowns</a>.
       </p>
-      <TokenGate why="Deleting">
+      <AccessGate why="Deleting" right="delete">
         <Deletion given={given} />
-      </TokenGate>
+      </AccessGate>
     </>
   );
 }

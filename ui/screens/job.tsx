@@ -6,9 +6,11 @@ import { useJobs } from '../api/job-events.ts';
 import { isUnderWay } from '../api/job-merge.ts';
 import type { Job } from '../api/replies.ts';
 import { asApiError, useReply } from '../api/request.ts';
+import { useMay } from '../api/session.ts';
 import { navigate, useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { formatDuration, formatTime, shortened, shownUrl } from '../app/wording.ts';
+import { AccessGate } from '../components/access-gate.tsx';
 import { PinakesCommand } from '../components/command-line.tsx';
 import { commandLine } from '../components/jobs/command-subject.ts';
 import { JobStateLabel, serverWords, stateWords } from '../components/jobs/job-list.tsx';
@@ -24,7 +26,6 @@ import {
 } from '../components/jobs/job-report.ts';
 import { ProgressLine } from '../components/jobs/progress-line.tsx';
 import { FaultNotice, Note, Waiting, withCode } from '../components/notice.tsx';
-import { TokenGate, useHasToken } from '../components/token-gate.tsx';
 
 const SEEDS_SHOWN = 3;
 /** Characters of an address on a button. */
@@ -98,13 +99,13 @@ function JobDetail({ job }: { job: Job }) {
           <pre class="log">{job.log.join('\n')}</pre>
         </section>
       )}
-      <TokenGate why="Seeing the details and the result of a job">
+      <AccessGate why="Seeing the details and the result of a job" right="admin">
         <details open={sentences.length === 0 && facts.length > 0}>
           <summary>All details</summary>
           <Facts facts={facts} />
           <pre class="log">{JSON.stringify(job.input, null, 2)}</pre>
         </details>
-      </TokenGate>
+      </AccessGate>
     </>
   );
 }
@@ -153,10 +154,10 @@ function Fault({ job }: { job: Job }) {
 }
 
 function JobActions({ job }: { job: Job }) {
-  const hasToken = useHasToken();
+  const mayStop = useMay('admin');
   const [error, setError] = useState<ApiError | undefined>(undefined);
   const [isRemoved, setRemoved] = useState(false);
-  if (!hasToken) return null;
+  if (!mayStop) return null;
   const attempt = async (work: () => Promise<unknown>) => {
     setError(undefined);
     await work().catch((failure: unknown) => setError(asApiError(failure)));

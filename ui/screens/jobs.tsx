@@ -2,16 +2,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useJobs } from '../api/job-events.ts';
 import { isUnderWay } from '../api/job-merge.ts';
+import type { Right } from '../api/replies.ts';
 import { useInfo } from '../api/request.ts';
+import { useSession } from '../api/session.ts';
 import { useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { counted } from '../app/wording.ts';
+import { AccessGate } from '../components/access-gate.tsx';
 import { JobForm } from '../components/jobs/job-form.tsx';
 import { JobList } from '../components/jobs/job-list.tsx';
 import { kindTitle, PREVIEWED_KINDS } from '../components/jobs/job-report.ts';
 import { UploadForm } from '../components/jobs/upload-form.tsx';
 import { Note, Waiting } from '../components/notice.tsx';
-import { TokenGate, useHasToken } from '../components/token-gate.tsx';
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   add: 'Add WARC, ARC and WACZ files that are on the machine of the server.',
@@ -29,15 +31,17 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 export function JobsScreen({ start }: { start?: string | undefined }) {
   useTitle('Jobs');
   const { jobs, isConnected } = useJobs();
-  const hasToken = useHasToken();
+  const session = useSession();
+  const mayAdminister = session?.rights.includes('admin') === true;
   const underWay = jobs?.filter(isUnderWay) ?? [];
   const ended = jobs?.filter((job) => !isUnderWay(job)) ?? [];
   return (
     <>
       <h1>Jobs</h1>
-      {hasToken && (
+      {mayAdminister && (
         <p class="lead">
-          What the disks and servers of the archive do meanwhile is under <a href={pathTo.nodes()}>storage</a>.
+          What the disks and servers of the archive do meanwhile is under <a href={pathTo.nodes()}>storage</a>, and who
+          did what is in the <a href={pathTo.audit()}>audit log</a>.
         </p>
       )}
       {!isConnected && (
@@ -57,14 +61,16 @@ export function JobsScreen({ start }: { start?: string | undefined }) {
       )}
       <section aria-labelledby="start">
         <h2 id="start">Start a job</h2>
-        <TokenGate why="Starting a job">
+        <AccessGate why="Starting a job" right="add">
           <Starting start={start} />
-        </TokenGate>
+        </AccessGate>
       </section>
       <section aria-labelledby="ended">
         <h2 id="ended">Finished</h2>
-        {!hasToken && ended.length > 0 && (
-          <p class="muted">Enter the token of the server to see the details of these jobs.</p>
+        {session?.kind === 'anonymous' && ended.length > 0 && (
+          <p class="muted">
+            {session.signIn ? 'Sign in' : 'Enter the token of the server'} to see the details of these jobs.
+          </p>
         )}
         {jobs && ended.length === 0 && <p class="muted">No job has finished yet.</p>}
         <JobList jobs={ended} />
@@ -83,7 +89,10 @@ function Starting({ start }: { start: string | undefined }) {
     opened.current?.scrollIntoView({ block: 'start' });
     opened.current?.querySelector('button')?.focus({ preventScroll: true });
   }, [isKnown, start]);
-  const kinds = (info?.jobKinds ?? []).filter((kind) => !PREVIEWED_KINDS.includes(kind)).sort(byUse);
+  const rights = useSession()?.rights ?? [];
+  const kinds = (info?.jobKinds ?? [])
+    .filter((kind) => !PREVIEWED_KINDS.includes(kind) && rights.includes(RIGHT_OF_KIND[kind] ?? 'admin'))
+    .sort(byUse);
   return (
     <>
       <UploadForm />
@@ -106,6 +115,9 @@ function Starting({ start }: { start: string | undefined }) {
     </>
   );
 }
+
+/** The rights of the kinds of jobs that need less than `admin`, as the server has them. */
+const RIGHT_OF_KIND: Readonly<Record<string, Right>> = { add: 'add', crawl: 'crawl', delete: 'delete' };
 
 const ORDER = ['add', 'crawl', 'export', 'verify', 'compact'];
 

@@ -5,8 +5,8 @@ import { useReply } from '../api/request.ts';
 import { useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { counted, formatBytes, formatClock, formatPercent, formatTime } from '../app/wording.ts';
+import { AccessGate } from '../components/access-gate.tsx';
 import { FaultNotice, Note, Waiting, withCode } from '../components/notice.tsx';
-import { TokenGate } from '../components/token-gate.tsx';
 
 const REFRESH_MS = 3000;
 
@@ -25,9 +25,9 @@ export function NodesScreen() {
     <>
       <h1>Storage</h1>
       <p class="lead">The disks and servers that hold the WARC files of the archive, and what each does now.</p>
-      <TokenGate why="Seeing the storage">
+      <AccessGate why="Seeing the storage" right="admin">
         <Storage />
-      </TokenGate>
+      </AccessGate>
     </>
   );
 }

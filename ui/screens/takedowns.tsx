@@ -6,8 +6,8 @@ import { asApiError, useReply } from '../api/request.ts';
 import { navigate, useTitle } from '../app/navigation.ts';
 import { pathTo } from '../app/route.ts';
 import { counted, formatDay } from '../app/wording.ts';
+import { AccessGate } from '../components/access-gate.tsx';
 import { FaultNotice, Note, Waiting } from '../components/notice.tsx';
-import { TokenGate } from '../components/token-gate.tsx';
 
 export function TakedownsScreen() {
   useTitle('Takedowns');
@@ -18,9 +18,9 @@ export function TakedownsScreen() {
         What was taken down from the archive for good. To take something down, use{' '}
         <code>pinakes takedown --reason</code>.
       </p>
-      <TokenGate why="Seeing takedowns">
+      <AccessGate why="Seeing takedowns" right="admin">
         <Log />
-      </TokenGate>
+      </AccessGate>
     </>
   );
 }

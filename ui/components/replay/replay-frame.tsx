@@ -2,7 +2,10 @@
  * A frame with a replayed page. It runs on a separate origin, in a sandbox that cannot navigate the window around it.
  * So scripts of the page cannot reach the web interface, the token or the API of the server.
  */
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { apiPath, post } from '../../api/client.ts';
+import type { ReplayTicket } from '../../api/replies.ts';
+import { useSession } from '../../api/session.ts';
 import { replayAddress } from '../../app/route.ts';
 import { type FrameMessage, readFrameMessage } from './frame-message.ts';
 
@@ -31,9 +34,37 @@ function sandboxAttributes(replayOrigin: string) {
   return { sandbox: SANDBOX, ...(isShared && { credentialless: true }) };
 }
 
+/**
+ * The address for the frame. On a private server the replay origin first gets a cookie of its own, for a ticket, since
+ * neither the token nor the cookie of this page is sent there. Undefined until there is a ticket.
+ */
+function useSource(replayOrigin: string, source: string): string | undefined {
+  const session = useSession();
+  const needsTicket = session?.isPrivate === true && session.signIn?.kind !== 'proxy';
+  const [entry, setEntry] = useState<{ source: string; address: string } | undefined>(undefined);
+  useEffect(() => {
+    if (!needsTicket) return;
+    let isCurrent = true;
+    const show = (address: string) => isCurrent && setEntry({ source, address });
+    const to = encodeURIComponent(source.slice(replayOrigin.length));
+    post<ReplayTicket>(apiPath('session/replay'), {}).then(
+      ({ path }) => show(path === undefined ? source : `${replayOrigin}${path}&to=${to}`),
+      // The frame then says that it needs a sign-in.
+      () => show(source),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [needsTicket, replayOrigin, source]);
+  if (!session) return undefined;
+  if (!needsTicket) return source;
+  return entry?.source === source ? entry.address : undefined;
+}
+
 export function ReplayFrame({ replayOrigin, timestamp, url, title, name, onMessage }: ReplayFrameProperties) {
   const frame = useRef<HTMLIFrameElement>(null);
   const source = replayAddress(replayOrigin, timestamp, url);
+  const address = useSource(replayOrigin, source);
   const listener = useRef(onMessage);
   listener.current = onMessage;
   useEffect(() => {
@@ -60,6 +91,7 @@ export function ReplayFrame({ replayOrigin, timestamp, url, title, name, onMessa
     // Messages of a page are dropped when another page is shown.
   }, [replayOrigin, source]);
   // A new element for every address, because changing the address of the old one would add a step to the history.
+  if (address === undefined) return null;
   return (
     <iframe
       key={source}
@@ -68,7 +100,7 @@ export function ReplayFrame({ replayOrigin, timestamp, url, title, name, onMessa
       class="replay"
       title={title}
       {...sandboxAttributes(replayOrigin)}
-      src={source}
+      src={address}
     />
   );
 }
