@@ -40,6 +40,14 @@ export {
   type SurplusRecord,
   type Totals,
 } from './catalog.ts';
+export type {
+  CatalogContents,
+  CatalogNumbers,
+  CopiedTable,
+  CopyableCatalog,
+  FillOptions,
+} from './catalog-contents.ts';
+export { type CatalogSum, type CopyOptions, copyCatalog, sumOf, type TableSum } from './catalog-copy.ts';
 export {
   type LevelCatalog,
   type LevelCatalogOptions,

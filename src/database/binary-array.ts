@@ -48,6 +48,16 @@ export function binaryArray(type: ElementType, elements: readonly Element[]): Bu
   return array;
 }
 
+/** The fields of a row in the binary form of COPY. */
+export function binaryRow(fields: readonly (readonly [type: ElementType, value: Element])[]): Buffer {
+  let bytes = 2;
+  for (const [type, value] of fields) bytes += 4 + elementBytes(type, value);
+  const row = Buffer.allocUnsafe(bytes);
+  let at = row.writeInt16BE(fields.length, 0);
+  for (const [type, value] of fields) at = writeElement(row, at, type, value);
+  return row;
+}
+
 function elementBytes(type: ElementType, element: Element): number {
   if (element === null) return 0;
   if (typeof element === 'string') return Buffer.byteLength(element);

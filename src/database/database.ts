@@ -105,6 +105,9 @@ export function quotedName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+/** A connection for `connected`. */
+export type Connection = ClientBase;
+
 export type Snapshot = AsyncDisposable & { readonly query: Query };
 
 export class Database {

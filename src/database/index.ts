@@ -1,6 +1,8 @@
 /** database: PostgreSQL for the catalog, the frontier, jobs and users of one archive; the versions of their tables. */
 
+export { binaryRow } from './binary-array.ts';
 export {
+  type Connection,
   Database,
   type DatabaseOptions,
   type Query,

@@ -20,6 +20,11 @@ export function writeAliasKey(writer: RowWriter, declared: Uint8Array, reference
   if (reference.slot > 0) writer.ordered(reference.slot);
 }
 
+/** The beginning of the declared digest, which is all that is kept of it. */
+export function declaredOfAlias(row: Buffer): Uint8Array {
+  return new Uint8Array(row.subarray(1, 1 + DECLARED_BYTES));
+}
+
 export function referenceOfAlias(row: Buffer): BlockReference {
   const reader = new RowReader(row, 1 + DECLARED_BYTES);
   const prefix = reader.fixed(BLOCK_PREFIX_BYTES);

@@ -21,6 +21,10 @@ export function markKey(mark: Mark): Buffer {
   return Buffer.concat([Buffer.of(TABLE.deleted), mark]);
 }
 
+export function markOfKey(key: Buffer): Mark {
+  return new Uint8Array(key.subarray(1));
+}
+
 export function barKey(bar: Bar): Buffer {
   const isContent = bar.kind === 'content';
   const id = isContent ? bar.digest : sortableKey(bar.urlKey);

@@ -56,6 +56,11 @@ export class LeaseTable {
     this.#held.set(name, { epoch, holder, expires: lifeMs === undefined ? undefined : this.#now() + lifeMs });
   }
 
+  /** A lease that has ended elsewhere: the next one of its name has a higher epoch. */
+  enter(name: string, epoch: number, holder: string): void {
+    this.#held.set(name, { epoch, holder, expires: ENDED });
+  }
+
   isLiving({ name, epoch, incarnation }: Lease, currentIncarnation: number): boolean {
     const held = this.#held.get(name);
     return incarnation === currentIncarnation && held?.epoch === epoch && this.#isUnexpired(held);

@@ -17,7 +17,6 @@ import {
   type Capture,
   type CaptureQuestion,
   type CaptureRange,
-  type Catalog,
   type CatalogView,
   type CommitGroup,
   type CommitOutcome,
@@ -33,6 +32,7 @@ import {
   type SurplusRecord,
   type Totals,
 } from '../catalog.ts';
+import type { CatalogContents, CopyableCatalog, FillOptions } from '../catalog-contents.ts';
 import { assertGroup, COLLECTION_NOTE, isSameLease } from '../commit-group.ts';
 import { RowWriter } from '../row-bytes.ts';
 import { numberKey, TABLE, tableKey } from '../table.ts';
@@ -57,6 +57,7 @@ import {
 } from './level-database.ts';
 import { levelError } from './level-error.ts';
 import { checkDatabaseFiles } from './level-files.ts';
+import { type Filled, fillLevel } from './level-fill.ts';
 import { LevelView, PAGE_SIZE } from './level-view.ts';
 import { type ChangedCaptures, RecentKeys } from './recent-keys.ts';
 import { writeSegment } from './segment-codec.ts';
@@ -95,7 +96,7 @@ export async function removeLevelCatalog(directory: string): Promise<void> {
   }
 }
 
-export class LevelCatalog implements Catalog {
+export class LevelCatalog implements CopyableCatalog {
   /** The database has one process at a time. */
   readonly isShared = false;
   readonly #directory: string;
@@ -340,6 +341,29 @@ export class LevelCatalog implements Catalog {
 
   longView(): Promise<CatalogView & AsyncDisposable> {
     return this.view();
+  }
+
+  async contents(): Promise<CatalogContents> {
+    const { number: segment, ...numbers } = this.#state.counters;
+    const snapshot = this.#snapshot();
+    return Object.assign(new LevelView(this.#database, snapshot, this.#state.mimes), {
+      numbers: async () => ({ segment, ...numbers }),
+      leases: () => this.leases(),
+      [Symbol.asyncDispose]: () => snapshot.close(),
+    });
+  }
+
+  async fill(contents: CatalogContents, options: FillOptions = {}): Promise<void> {
+    const begin: Filled['begin'] = ({ segment, ...numbers }, leases, rows) =>
+      this.#change(() => {
+        const held = leases.map(({ name, epoch, holder }) => this.#leases.row(name, epoch, holder));
+        for (const { name, epoch, holder } of leases) this.#leases.enter(name, epoch, holder);
+        return this.#deal({ ...numbers, number: segment }, true, (operations) => {
+          for (const [key, value] of [...held, ...rows]) operations.put(key, value);
+        });
+      });
+    const commit = (group: CommitGroup) => this.commit(group);
+    await fillLevel({ begin, commit, totals: () => this.totals(), segments: () => this.segments() }, contents, options);
   }
 
   /** A caller that looks up contents is about to store them: the rows are kept for that change. */

@@ -19,6 +19,7 @@ import { compareBlockKeys } from '../block-order.ts';
 import { type LinkedCapture, readCapture, readCaptureHash, withBlock } from '../capture-codec.ts';
 import { answersOf, isWholeTime, nearestOf, positionText, type Scan, scansFor } from '../capture-scan.ts';
 import {
+  type Alias,
   type Bar,
   type Block,
   type BlockKey,
@@ -44,8 +45,8 @@ import {
 } from '../key-order.ts';
 import { DamagedRow, RowWriter } from '../row-bytes.ts';
 import { nameRange, numberKey, TABLE, tableRange } from '../table.ts';
-import { aliasStart, referenceOfAlias } from './alias-key.ts';
-import { barKey, markKey, readBar } from './bar-codec.ts';
+import { aliasStart, declaredOfAlias, referenceOfAlias } from './alias-key.ts';
+import { barKey, markKey, markOfKey, readBar } from './bar-codec.ts';
 import { type CaptureBounds, captureBounds } from './capture-bounds.ts';
 import { type Database, readRows, readTotals, TOTALS_KEY } from './level-database.ts';
 import { levelError } from './level-error.ts';
@@ -356,6 +357,20 @@ export class LevelView implements CatalogView {
     } catch (error) {
       throw levelError(error, this.#database.location);
     }
+  }
+
+  /** In the order of their declared digests, for a copy. */
+  async *aliases(): AsyncGenerator<Alias[]> {
+    const aliasesOf = async (rows: Row[]) => {
+      const blocks = await this.#blockKeys(rows.map(([key]) => referenceOfAlias(key)));
+      return rows.map(([key], index) => ({ declared: declaredOfAlias(key), block: blocks[index]! }));
+    };
+    yield* this.#pages(tableRange(TABLE.aliases), PAGE_SIZE, aliasesOf);
+  }
+
+  /** In the order of their bytes, for a copy. */
+  async *deletedMarks(): AsyncGenerator<Mark[]> {
+    yield* this.#pages(tableRange(TABLE.deleted), PAGE_SIZE, (rows) => rows.map(([key]) => markOfKey(key)));
   }
 
   totals(): Promise<Totals> {

@@ -52,24 +52,24 @@ const CONTENT: readonly Column<{ readonly block: BlockKey | undefined }>[] = [
   { name: 'digest', type: 'bytea', of: ({ block }) => block?.digest ?? EMPTY },
   { name: 'overflow', type: 'bigint', of: ({ block }) => block?.overflow ?? 0 },
 ];
-const SURPLUS_COLUMNS: readonly Column<Surplus>[] = [...RECORD_PLACE, ...CONTENT];
-const DEAD_COLUMNS: readonly Column<Buried>[] = [
+export const SURPLUS_COLUMNS: readonly Column<Surplus>[] = [...RECORD_PLACE, ...CONTENT];
+export const DEAD_COLUMNS: readonly Column<Buried>[] = [
   ...RECORD_PLACE,
   { name: 'record_length', type: 'bigint', of: ({ length }) => length },
   ...CONTENT,
 ];
-const MARK: readonly Column<Mark>[] = [{ name: 'mark', type: 'bytea', of: (mark) => mark }];
-const BAR: readonly Column<Bar>[] = [
+export const MARK: readonly Column<Mark>[] = [{ name: 'mark', type: 'bytea', of: (mark) => mark }];
+export const BAR: readonly Column<Bar>[] = [
   { name: 'kind', type: 'text', of: ({ kind }) => kind },
   { name: 'id', type: 'bytea', of: (bar) => (bar.kind === 'content' ? bar.digest : sortableKey(bar.urlKey)) },
   { name: 'value', type: 'bytea', of: (bar) => (bar.kind === 'content' ? bar.digest : utf8(bar.urlKey)) },
 ];
-const ALIAS: readonly Column<Alias>[] = [
+export const ALIAS: readonly Column<Alias>[] = [
   { name: 'declared', type: 'bytea', of: ({ declared }) => declaredStart(declared) },
   { name: 'digest', type: 'bytea', of: ({ block }) => block.digest },
   { name: 'overflow', type: 'bigint', of: ({ block }) => block.overflow },
 ];
-const NOTE: readonly Column<readonly [name: string, text: string]>[] = [
+export const NOTE: readonly Column<readonly [name: string, text: string]>[] = [
   { name: 'name', type: 'bytea', of: ([name]) => utf8(name) },
   { name: 'text', type: 'bytea', of: ([, text]) => utf8(text) },
 ];

@@ -9,7 +9,6 @@ import { assert, PinakesError, utf8 } from '../../base/index.ts';
 import { Database, type DatabaseOptions, type Query, type Row, rollBack } from '../../database/index.ts';
 import { URL_KEY_VERSION } from '../../url/index.ts';
 import {
-  type Catalog,
   type CatalogView,
   type CommitGroup,
   type CommitOutcome,
@@ -20,8 +19,11 @@ import {
   type NewSegment,
   type Segment,
 } from '../catalog.ts';
+import type { CatalogContents, CopyableCatalog, FillOptions } from '../catalog-contents.ts';
 import { assertGroup, COLLECTION_NOTE, isSameLease } from '../commit-group.ts';
 import { commitGroup, holdsLease, passGate, USUAL_WAY } from './commit.ts';
+import { fillCatalog } from './fill.ts';
+import { readNumbers } from './numbers.ts';
 import { PostgresView, selectSegments } from './postgres-view.ts';
 import { number, segmentOf, text } from './rows.ts';
 import { CLEARED, checkKeys, makeTables, SERVER, type Tables, tablesIn } from './tables.ts';
@@ -32,7 +34,10 @@ export type PostgresCatalogOptions = DatabaseOptions & {
 };
 
 /** Opens the catalog in a schema of a database, and creates it if it is missing. */
-export async function openPostgresCatalog({ toClear = false, ...options }: PostgresCatalogOptions): Promise<Catalog> {
+export async function openPostgresCatalog({
+  toClear = false,
+  ...options
+}: PostgresCatalogOptions): Promise<CopyableCatalog> {
   const database = await Database.open(options);
   const tables = tablesIn(database.schema);
   try {
@@ -45,7 +50,7 @@ export async function openPostgresCatalog({ toClear = false, ...options }: Postg
   }
 }
 
-class PostgresCatalog extends PostgresView implements Catalog {
+class PostgresCatalog extends PostgresView implements CopyableCatalog {
   readonly refusal = undefined;
   readonly batches = undefined;
   readonly isShared = true;
@@ -77,6 +82,18 @@ class PostgresCatalog extends PostgresView implements Catalog {
   async longView(): Promise<CatalogView & AsyncDisposable> {
     const view = new PostgresView(this.database.query, this.#tables);
     return Object.assign(view, { [Symbol.asyncDispose]: async () => {} });
+  }
+
+  async contents(): Promise<CatalogContents> {
+    return Object.assign(new PostgresView(this.database.query, this.#tables), {
+      numbers: () => readNumbers(this.database.query, this.#tables),
+      leases: () => this.leases(),
+      [Symbol.asyncDispose]: async () => {},
+    });
+  }
+
+  async fill(contents: CatalogContents, options: FillOptions = {}): Promise<void> {
+    await this.database.connected((client, query) => fillCatalog(client, query, this.#tables, contents, options));
   }
 
   async listSegment(segment: NewSegment, lease?: Lease): Promise<Segment | undefined> {

@@ -11,6 +11,7 @@ import { type Column, namesOf, type Query, type Row, rowSet } from '../../databa
 import type { UrlKey } from '../../url/index.ts';
 import { answersOf, nearestOf, scansFor } from '../capture-scan.ts';
 import {
+  type Alias,
   type Bar,
   type Block,
   type BlockKey,
@@ -35,6 +36,7 @@ import {
   barOf,
   blockKeyOf,
   blockOf,
+  bytes,
   CAPTURE_COLUMNS,
   CAPTURE_ID,
   captureOf,
@@ -299,6 +301,38 @@ export class PostgresView implements CatalogView {
       if (page.length > 0) yield page.map(noteOf);
       after = page.at(-1)?.name as Uint8Array | undefined;
     } while (after);
+  }
+
+  /** In the order of their digests, for a copy. */
+  async *aliases(): AsyncGenerator<Alias[]> {
+    let after: readonly unknown[] = ['', '', -1];
+    for (;;) {
+      const page = await this.#query(
+        `select declared, digest, overflow from ${this.#tables.aliases}
+         where (declared, digest, overflow) > ($1::bytea, $2::bytea, $3::bigint)
+         order by declared, digest, overflow limit ${PAGE_SIZE}`,
+        after,
+      );
+      const last = page.at(-1);
+      if (!last) return;
+      yield page.map((row) => ({ declared: bytes(row.declared), block: blockKeyOf(row)! }));
+      after = [last.declared, last.digest, last.overflow];
+    }
+  }
+
+  /** In the order of their bytes, for a copy. */
+  async *deletedMarks(): AsyncGenerator<Mark[]> {
+    let after: unknown = '';
+    for (;;) {
+      const page = await this.#query(
+        `select mark from ${this.#tables.deleted} where mark > $1::bytea order by mark limit ${PAGE_SIZE}`,
+        [after],
+      );
+      const last = page.at(-1);
+      if (!last) return;
+      yield page.map(({ mark }) => bytes(mark));
+      after = last.mark;
+    }
   }
 
   totals(): Promise<Totals> {

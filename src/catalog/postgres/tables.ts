@@ -26,6 +26,11 @@ import { URL_KEY_VERSION } from '../../url/index.ts';
 /** The server of the database, and the timeline of its log, which changes when a standby takes over. */
 export const SERVER = `(select system_identifier || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) from pg_control_system())`;
 
+const CAPTURES_OF_CONTENT: Migration = (schema) =>
+  `create index captures_of_content on ${schema}.captures (substr(digest, 1, 7)) where digest <> ''`;
+const CAPTURES_OF_MARK: Migration = (schema) =>
+  `create unique index captures_of_mark on ${schema}.captures (mark) where mark <> ''`;
+
 const CREATE: Migration = (schema) => `
 create table ${schema}.captures (
   time bigint not null,
@@ -45,8 +50,8 @@ create table ${schema}.captures (
   mark bytea not null,
   primary key (key, time, segment, record_offset)
 );
-create index captures_of_content on ${schema}.captures (substr(digest, 1, 7)) where digest <> '';
-create unique index captures_of_mark on ${schema}.captures (mark) where mark <> '';
+${CAPTURES_OF_CONTENT(schema)};
+${CAPTURES_OF_MARK(schema)};
 create table ${schema}.blocks (
   overflow bigint not null,
   size bigint not null,
@@ -121,6 +126,24 @@ create table ${schema}.state (
 insert into ${schema}.counters values ('segment', 1), ('sequence', 1), ('collection', 1);
 insert into ${schema}.state values (true, 1, false, ${SERVER}, ${URL_KEY_VERSION});
 `;
+
+/**
+ * The indexes of the large tables, which are faster to build than to fill. They are built with the names that they have
+ * been created with.
+ */
+export const INDEXES: readonly { readonly drop: Migration; readonly build: Migration }[] = [
+  {
+    drop: (schema) => `alter table ${schema}.captures drop constraint captures_pkey`,
+    build: (schema) =>
+      `alter table ${schema}.captures add constraint captures_pkey primary key (key, time, segment, record_offset)`,
+  },
+  { drop: (schema) => `drop index ${schema}.captures_of_content`, build: CAPTURES_OF_CONTENT },
+  { drop: (schema) => `drop index ${schema}.captures_of_mark`, build: CAPTURES_OF_MARK },
+  {
+    drop: (schema) => `alter table ${schema}.blocks drop constraint blocks_pkey`,
+    build: (schema) => `alter table ${schema}.blocks add constraint blocks_pkey primary key (digest, overflow)`,
+  },
+];
 
 /** The steps to the tables of this release. A step that was released is never changed (migrations.ts). */
 const STEPS: readonly Migration[] = [CREATE];
