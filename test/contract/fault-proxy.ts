@@ -33,7 +33,7 @@ export type SeenRequest = { readonly method: string; readonly path: string; read
 
 export class FaultProxy {
   readonly #server: Server;
-  readonly #target: URL;
+  #target: URL;
   readonly #held: Buffer[] = [];
   #seen: SeenRequest[] = [];
   #faultOf: (request: SeenRequest, count: number) => Fault | undefined = () => undefined;
@@ -54,6 +54,11 @@ export class FaultProxy {
 
   get endpoint(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Forwards to another server from now on. */
+  retarget(target: string): void {
+    this.#target = new URL(target);
   }
 
   /** The requests since faults were set. */

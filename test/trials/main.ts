@@ -1,5 +1,6 @@
 /** `npm run trial -- NAME`: runs one trial, a long run by hand; without a name lists all trials. */
 import { tryAddMemory } from './add-memory.ts';
+import { tryCluster } from './cluster.ts';
 import { contentsTrial } from './contents.ts';
 import { tryCopies } from './copies.ts';
 import { tryTakedowns } from './mirror.ts';
@@ -10,6 +11,7 @@ import { tryZombies } from './zombie.ts';
 
 const TRIALS: Record<string, (argv: readonly string[]) => Promise<void>> = {
   'add-memory': tryAddMemory,
+  cluster: tryCluster,
   contents: contentsTrial,
   copies: tryCopies,
   mirror: tryTakedowns,
