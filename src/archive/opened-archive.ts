@@ -32,6 +32,7 @@ import {
 } from '../ledger/index.ts';
 import { Cluster, type ClusterTimes } from './cluster/cluster.ts';
 import { openClusterCatalog } from './cluster/open.ts';
+import { readableCatalog } from './cluster/readable-catalog.ts';
 import type { ClusterSettings } from './cluster/settings.ts';
 import { Collections } from './collections.ts';
 import { ARCHIVE_VERSION, type Connector, readConnector, writeConnector } from './connector.ts';
@@ -156,7 +157,9 @@ export class OpenedArchive {
     this.stopwatch = options.stopwatch;
     this.software = software;
     this.openRemote = options.openRemote ?? bucketOpener(clock);
-    this.catalog = catalog;
+    // Without a stopwatch every answer is preceded by a question.
+    const elapsed = options.stopwatch ?? nextSecond();
+    this.catalog = catalog.isShared ? readableCatalog(catalog, elapsed) : catalog;
     this.volumes = volumes;
     this.fingerprint = fingerprint;
     const counters = countersOf(catalog);
@@ -192,7 +195,7 @@ export class OpenedArchive {
       newId,
     });
     this.cluster = catalog.isShared
-      ? new Cluster(this, settings, options.clusterTimes ?? {}, options.purpose ?? 'open')
+      ? new Cluster(this, catalog, settings, options.clusterTimes ?? {}, options.purpose ?? 'open')
       : undefined;
     this.#segmentWriter = this.cluster ? undefined : this.newWriter(undefined);
   }
@@ -478,6 +481,12 @@ export class OpenedArchive {
       await this.catalog.close();
     }
   }
+}
+
+/** A time that is a second later whenever it is asked for. */
+function nextSecond(): () => number {
+  let now = 0;
+  return () => (now += 1000);
 }
 
 function isOldArchive({ version }: Connector, { refusal }: Catalog): boolean {

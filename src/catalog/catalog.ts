@@ -477,8 +477,8 @@ export interface Catalog extends CatalogView {
    * Empties the catalog for a rebuild, whatever its state, and gives it these notes, durably. Leases stay as they are,
    * as do the incarnation and all that keeps numbers from being dealt twice. A process that dies meanwhile leaves the
    * catalog as it was, or emptied and with the notes. Views of a damaged catalog fail from then on; other views do not
-   * change.
+   * change. With a lease, it fails with LEASE_LOST unless the lease is living.
    */
-  clear(notes?: Readonly<Record<string, string>>): Promise<void>;
+  clear(notes?: Readonly<Record<string, string>>, lease?: Lease): Promise<void>;
   close(): Promise<void>;
 }

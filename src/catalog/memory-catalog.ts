@@ -4,7 +4,7 @@
  *
  * A call changes the contents in one synchronous step, so handles of several writers can share one object.
  */
-import { assert, type Clock, equal, toHex } from '../base/index.ts';
+import { assert, type Clock, equal, PinakesError, toHex } from '../base/index.ts';
 import {
   ADOPTION_LEASE,
   type Capture,
@@ -187,7 +187,8 @@ export class MemoryCatalog extends MemoryView implements Catalog {
   /** Memory is assumed to be sound. */
   async *check(): AsyncGenerator<FileDamage> {}
 
-  async clear(notes: Readonly<Record<string, string>> = {}): Promise<void> {
+  async clear(notes: Readonly<Record<string, string>> = {}, lease?: Lease): Promise<void> {
+    if (lease && !this.#isLiving(lease)) throw new PinakesError('LEASE_LOST', { where: lease.name });
     const { nextNumber, nextSequence, nextCollection, incarnation, isAdopting, leases, batches } = this.contents;
     const kept = { nextNumber, nextSequence, nextCollection, incarnation, isAdopting, leases };
     this.contents = { ...emptyContents(), ...kept, batches };

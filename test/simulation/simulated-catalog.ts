@@ -200,10 +200,10 @@ export class SimulatedCatalog implements Catalog {
     return this.#inner.check();
   }
 
-  async clear(notes?: Readonly<Record<string, string>>): Promise<void> {
+  async clear(notes?: Readonly<Record<string, string>>, lease?: Lease): Promise<void> {
     await this.#process.pass(() => 'empties the catalog');
     const changed = this.#world.beforeChange();
-    await this.#inner.clear(notes);
+    await this.#inner.clear(notes, lease);
     changed(true);
   }
 

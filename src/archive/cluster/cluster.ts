@@ -40,6 +40,7 @@ import type { SegmentRegistry } from '../segment/segment-registry.ts';
 import type { VolumeSet } from '../segment/volume-set.ts';
 import { type NamedSnapshots, SNAPSHOT_NOTE } from '../stream/named-snapshots.ts';
 import { OwnWriter } from './own-writer.ts';
+import { READERS_MS } from './readable-catalog.ts';
 import { type ClusterSettings, changeSettings, readSettings, settingsNotes } from './settings.ts';
 
 /** How long readers of other processes may go on reading what was replaced or joined. */
@@ -67,7 +68,6 @@ export type AdoptOptions = {
 /** The parts of the open archive that the cluster works with. */
 export type ClusterArchive = {
   readonly directory: string;
-  readonly catalog: Catalog;
   readonly clock: Clock;
   readonly newId: IdSource;
   readonly stores: SegmentStores;
@@ -88,6 +88,8 @@ export class Cluster {
   readonly graceMs: number;
   readonly lifeMs: number;
   readonly #archive: ClusterArchive;
+  /** As it is, also while it is being adopted. */
+  readonly #catalog: Catalog;
   readonly #tickMs: number;
   readonly #ending = new AbortController();
   /** Undefined: the settings are those of the connector, as in tests. */
@@ -98,8 +100,15 @@ export class Cluster {
   #duties: Promise<void> | undefined;
   #rounds = 0;
 
-  constructor(archive: ClusterArchive, settings: ClusterSettings | undefined, times: ClusterTimes, purpose: string) {
-    const { catalog, newId } = archive;
+  constructor(
+    archive: ClusterArchive,
+    catalog: Catalog,
+    settings: ClusterSettings | undefined,
+    times: ClusterTimes,
+    purpose: string,
+  ) {
+    const { newId } = archive;
+    this.#catalog = catalog;
     this.#archive = archive;
     this.#settings = settings;
     this.lifeMs = times.leaseLifeMs ?? LEASE_LIFE_MS;
@@ -147,7 +156,8 @@ export class Cluster {
   }
 
   async #refresh(): Promise<void> {
-    const { catalog, volumes, directory } = this.#archive;
+    const catalog = this.#catalog;
+    const { volumes, directory } = this.#archive;
     if (!this.#settings) return;
     const now = await readSettings(catalog, directory);
     if (!now || now.number === this.#settings.number) return;
@@ -164,7 +174,8 @@ export class Cluster {
 
   /** Changes the settings for all machines. */
   change(connector: Connector): Promise<void> {
-    const { catalog, stores, newId, directory } = this.#archive;
+    const catalog = this.#catalog;
+    const { stores, newId, directory } = this.#archive;
     return this.#changes.run(async () => {
       if (!this.#settings) return;
       this.#settings = await changeSettings({ catalog, stores, newId, where: directory }, this.#settings, connector);
@@ -177,7 +188,8 @@ export class Cluster {
    * lease ends. Undefined: another process is doing it.
    */
   async adopt({ empties = false, ...options }: AdoptOptions = {}): Promise<AdoptionReport | undefined> {
-    const { catalog, stores, volumes, segmentRegistry, collections, newId } = this.#archive;
+    const catalog = this.#catalog;
+    const { stores, volumes, segmentRegistry, collections, newId } = this.#archive;
     const [missing] = volumes.failures();
     // What a missing volume has would be taken for lost.
     if (missing) throw missing;
@@ -186,7 +198,8 @@ export class Cluster {
     this.writer.lose();
     segmentRegistry.beginRebuild();
     try {
-      if (empties) return await rebuildCatalog(adoption, holder, await this.#keptNotes());
+      const clearing = { notes: await this.#keptNotes(), settle: (held: HeldLease) => this.#settle(held) };
+      if (empties) return await rebuildCatalog(adoption, holder, clearing);
       await catalog.beginIncarnation(await nextIncarnation(catalog, stores));
       return await adoptAll(adoption, holder);
     } finally {
@@ -196,21 +209,32 @@ export class Cluster {
     }
   }
 
+  /** Waits until readers know that the catalog is being made again. */
+  async #settle(held: HeldLease): Promise<void> {
+    const step = Math.min(READERS_MS, this.lifeMs / 3);
+    for (let waitedMs = 0; waitedMs < READERS_MS; waitedMs += step) {
+      await wait(step);
+      await held.renew();
+    }
+  }
+
   /** Called when it is certain that the server of the database has all commits of the former one. */
   async trust(): Promise<void> {
-    await this.#archive.catalog.trust?.();
+    await this.#catalog.trust?.();
   }
 
   /** The notes that a rebuild keeps: nothing in the volumes says these things. */
   async #keptNotes(): Promise<Record<string, string>> {
-    const { catalog, collections } = this.#archive;
+    const catalog = this.#catalog;
+    const { collections } = this.#archive;
     await collections.load();
     return { ...collections.notes(), ...(await settingsNotes(catalog)), ...(await catalog.notes(SNAPSHOT_NOTE)) };
   }
 
   /** Heals what ended writers have left, and goes on with an adoption that was interrupted. */
   async heal(): Promise<number> {
-    const { catalog, newId, stores } = this.#archive;
+    const catalog = this.#catalog;
+    const { newId, stores } = this.#archive;
     if (await catalog.isAdopting()) {
       await adoptAll({ ...this.#healing({}), stores }, `${hostname()}, process ${process.pid}, adopting ${newId()}`);
       return 0;
@@ -227,7 +251,8 @@ export class Cluster {
   }
 
   #healing({ signal, onProgress, onFinding }: AdoptOptions): LeaseHealingOptions {
-    const { catalog, clock, stores, fingerprint, collections } = this.#archive;
+    const catalog = this.#catalog;
+    const { clock, stores, fingerprint, collections, resolutionFilter } = this.#archive;
     return {
       catalog,
       clock,
@@ -237,7 +262,7 @@ export class Cluster {
       graceMs: this.graceMs,
       isEmbedded: false,
       collectionName: (number) => collections.name(number),
-      foreign: new CatalogForeignRevisits(this.#archive),
+      foreign: new CatalogForeignRevisits({ catalog, resolutionFilter, fingerprint }),
       beside: async (row) => ({
         notesOf: async (records) => {
           const odd = new OddCounter(await countOdd(catalog, row.number));
@@ -260,10 +285,10 @@ export class Cluster {
   async #sealAsked(): Promise<void> {
     const archive = this.#archive;
     const open = this.writer.writer.openSegments().map(({ segment }) => segment.name);
-    if (open.length === 0 || (await segmentsToSeal(archive.catalog, open)).length === 0) return;
+    if (open.length === 0 || (await segmentsToSeal(this.#catalog, open)).length === 0) return;
     await archive.exclusive(async () => {
       const { writer } = this.writer;
-      const asked = new Set(await segmentsToSeal(archive.catalog, open));
+      const asked = new Set(await segmentsToSeal(this.#catalog, open));
       for (const one of writer.openSegments())
         if (asked.has(one.segment.name) && !one.isDirty) {
           const sealed = await writer.seal(one);
@@ -277,7 +302,8 @@ export class Cluster {
    * a time does such work.
    */
   async maintaining<T>(work: () => Promise<T>): Promise<T> {
-    const { catalog, newId, volumes } = this.#archive;
+    const catalog = this.#catalog;
+    const { newId, volumes } = this.#archive;
     const names = volumes.writable().map(({ name }) => name);
     const ending = new AbortController();
     const held = new Map<string, HeldLease>();

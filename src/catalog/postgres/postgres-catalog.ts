@@ -297,9 +297,11 @@ class PostgresCatalog extends PostgresView implements CopyableCatalog {
    * Removes the rows one by one, because views must not change: TRUNCATE would empty them. Leases, counters and the
    * incarnation stay.
    */
-  async clear(notes: Readonly<Record<string, string>> = {}): Promise<void> {
+  async clear(notes: Readonly<Record<string, string>> = {}, lease?: Lease): Promise<void> {
     const make = async (query: Query) => {
       await passGate(query, this.#tables, true);
+      if (lease && !(await holdsLease(query, this.#tables, lease)))
+        throw new PinakesError('LEASE_LOST', { where: lease.name });
       for (const name of CLEARED) await query(`delete from ${this.#tables[name]}`);
       await query(`update ${this.#tables.state} set url_key_version = ${URL_KEY_VERSION}`);
       await commitGroup(query, this.#tables, { putNotes: notes });

@@ -37,7 +37,11 @@ import { sweepContents } from './sweep.ts';
 const DEFAULT_COLLECTION = 'default';
 
 export type AdoptionOptions = Omit<HealingOptions, 'lease' | 'stores'> &
-  LeaseOptions & { readonly stores: SegmentStores };
+  LeaseOptions & {
+    readonly stores: SegmentStores;
+    /** Called under the lease of the adoption, before anything is read. */
+    readonly onTaken?: ((held: HeldLease) => Promise<void>) | undefined;
+  };
 
 export type AdoptionReport = { readonly segments: readonly HealedSegment[] };
 
@@ -55,6 +59,7 @@ export async function adoptAll(options: AdoptionOptions, holder: string): Promis
     await held.renew();
   };
   const adoption = new Adoption({ ...options, onStep }, held.lease);
+  await options.onTaken?.(held);
   const segments = await unlessLost(options, held.lease, () => adoption.run());
   await held.end();
   return segments && { segments };
