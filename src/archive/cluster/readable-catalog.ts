@@ -4,7 +4,8 @@
  * ask waits for the end, and fails with ARCHIVE_BUSY when that takes long.
  *
  * The state is asked for at most once in a second. A rebuild waits longer than that before it empties the catalog
- * (READERS_MS), so that an answer that was begun before is whole.
+ * (READERS_MS), so an answer is whole if it was there within that time after the state. After a slow answer, the state
+ * is asked for again.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { PinakesError } from '../../base/index.ts';
@@ -35,14 +36,17 @@ export function readableCatalog(catalog: Catalog, elapsed: () => number): Catalo
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
       if (ANSWERS.has(name))
-        return async (...args: unknown[]) => {
-          await state.whole();
-          return value.apply(target, args);
-        };
+        return (...args: unknown[]) => state.answer(() => value.apply(target, args) as Promise<unknown>);
       if (SCANS.has(name))
         return async function* (...args: unknown[]) {
-          await state.whole();
-          yield* value.apply(target, args) as AsyncGenerator<unknown>;
+          // All pages are of the instant of the first.
+          const [pages, first] = await state.answer(async () => {
+            const scan = value.apply(target, args) as AsyncGenerator<unknown>;
+            return [scan, await scan.next()] as const;
+          });
+          if (first.done) return;
+          yield first.value;
+          yield* pages;
         };
       return value.bind(target);
     },
@@ -52,7 +56,8 @@ export function readableCatalog(catalog: Catalog, elapsed: () => number): Catalo
 class AdoptionState {
   readonly #catalog: Catalog;
   readonly #elapsed: () => number;
-  #wholeAt = Number.NEGATIVE_INFINITY;
+  /** When the catalog was known to be whole, and in which incarnation. */
+  #known = { at: Number.NEGATIVE_INFINITY, incarnation: 0 };
   #asking: Promise<void> | undefined;
 
   constructor(catalog: Catalog, elapsed: () => number) {
@@ -60,9 +65,21 @@ class AdoptionState {
     this.#elapsed = elapsed;
   }
 
+  /** An answer of a catalog that has everything. */
+  async answer<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    for (;;) {
+      await this.#whole();
+      const { at, incarnation } = this.#known;
+      const answer = await ask();
+      if (this.#elapsed() - at < READERS_MS) return answer;
+      await this.#ask();
+      if (this.#known.incarnation === incarnation) return answer;
+    }
+  }
+
   /** Waits until the catalog has everything. */
-  async whole(): Promise<void> {
-    if (this.#elapsed() - this.#wholeAt < STATE_MS) return;
+  async #whole(): Promise<void> {
+    if (this.#elapsed() - this.#known.at < STATE_MS) return;
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined;
     });
@@ -72,12 +89,13 @@ class AdoptionState {
   async #ask(): Promise<void> {
     const begun = this.#elapsed();
     for (;;) {
-      const asked = this.#elapsed();
+      const at = this.#elapsed();
+      const incarnation = await this.#catalog.incarnation();
       if (!(await this.#catalog.isAdopting())) {
-        this.#wholeAt = asked;
+        this.#known = { at, incarnation };
         return;
       }
-      if (asked - begun > WAIT_MS_MAX)
+      if (at - begun > WAIT_MS_MAX)
         throw new PinakesError('ARCHIVE_BUSY', { detail: 'the catalog is being brought in line with the volumes' });
       await wait(POLL_MS);
     }
