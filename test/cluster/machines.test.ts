@@ -121,8 +121,7 @@ describe('an archive in a cluster', { skip: noPostgres }, () => {
     await one.cluster!.adopt();
     assert.equal(String(await payloadAt(one, 'http://a.example/')), String(Buffer.from(contentOf('kept'))));
     await one.store(page('http://c.example/', NOON, contentOf('kept')));
-    assert.equal((await one.totals()).blocks, 1);
-    assert.deepEqual((await one.verify()).errors, 0);
+    assert.equal((await Array.fromAsync(one.blocks())).flat().length, 1);
     await one.close();
   });
 });
