@@ -11,7 +11,7 @@
  * ```
  */
 import { FrameReader } from './frame-reader.ts';
-import { PASSING, pause } from './server-request.ts';
+import { PASSING, pause, RequestRefusedError, refusalFacts, WAIT_MS, WAIT_MS_MAX } from './server-request.ts';
 
 export type StreamQuestion = {
   readonly format?: 'warc' | 'jsonl';
@@ -53,29 +53,10 @@ export type StreamPart = {
 /** A larger part is yielded in pieces, before its record is complete. */
 const PART_BYTES_MAX = 8 * 1024 * 1024;
 const ATTEMPTS_MAX = 6;
-const WAIT_MS = 250;
-const WAIT_MS_MAX = 10_000;
 
 /** The server refuses the stream: the question is not valid, or the cursor has expired. */
-export class StreamRefusedError extends Error {
+export class StreamRefusedError extends RequestRefusedError {
   override readonly name = 'StreamRefusedError';
-  readonly status: number;
-  readonly code: string;
-  readonly advice: string;
-  /** How long the server asks to wait before another try. */
-  readonly retryAfterMs: number;
-
-  constructor(
-    status: number,
-    { code, message, advice }: { code: string; message: string; advice: string },
-    retryAfterMs = 0,
-  ) {
-    super(message);
-    this.status = status;
-    this.code = code;
-    this.advice = advice;
-    this.retryAfterMs = retryAfterMs;
-  }
 }
 
 /**
@@ -155,7 +136,7 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
     signal?.addEventListener('abort', disconnect, { once: true });
     try {
       const response = await fetchReply(this.#address(), { signal: connection.signal });
-      if (!response.ok || !response.body) throw await refusal(response);
+      if (!response.ok || !response.body) throw new StreamRefusedError(response.status, await refusalFacts(response));
       if (response.headers.has('x-pinakes-deleted')) this.#mayLack = true;
       this.#cursor ??= response.headers.get('x-pinakes-cursor') ?? undefined;
       return yield* this.#parts(response.body, signal);
@@ -214,16 +195,6 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
     address.searchParams.set('frames', 'true');
     return address.href;
   }
-}
-
-async function refusal(response: Response): Promise<StreamRefusedError> {
-  const unknown = { code: 'UNKNOWN', message: `the server answered with status ${response.status}`, advice: '' };
-  const { error } = (await response.json().catch(() => ({}))) as { error?: Partial<typeof unknown> };
-  return new StreamRefusedError(
-    response.status,
-    { ...unknown, ...error },
-    1000 * Number(response.headers.get('retry-after') ?? 0),
-  );
 }
 
 function joined(parts: readonly Uint8Array[], bytes: number): Uint8Array {

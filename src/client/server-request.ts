@@ -24,23 +24,39 @@ export type RequestParts = {
 };
 
 const ATTEMPTS_MAX = 8;
-const WAIT_MS = 250;
-const WAIT_MS_MAX = 10_000;
+export const WAIT_MS = 250;
+export const WAIT_MS_MAX = 10_000;
 /** Statuses that pass: too slow, too many requests, a proxy without its server, a server that stops. */
 export const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
+/** Why a certificate is not trusted. Asking again does not change it. */
+const DISTRUSTED =
+  /^(?:CERT_|ERR_TLS_CERT_|DEPTH_ZERO_SELF_SIGNED_CERT$|SELF_SIGNED_CERT_IN_CHAIN$|UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF))/;
+
+/** What a server says of a request that it refuses. */
+export type RefusalFacts = {
+  readonly code: string;
+  readonly message: string;
+  readonly advice: string;
+  /** How long the server asks to wait before another try. */
+  readonly retryAfterMs: number;
+};
+
 /** The server refuses a request. */
 export class RequestRefusedError extends Error {
-  override readonly name = 'RequestRefusedError';
+  override readonly name: string = 'RequestRefusedError';
   readonly status: number;
   readonly code: string;
   readonly advice: string;
+  /** How long the server asks to wait before another try. */
+  readonly retryAfterMs: number;
 
-  constructor(status: number, { code, message, advice }: { code: string; message: string; advice: string }) {
+  constructor(status: number, { code, message, advice, retryAfterMs }: RefusalFacts) {
     super(message);
     this.status = status;
     this.code = code;
     this.advice = advice;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -84,14 +100,13 @@ export class ServerRequests {
       try {
         const response = await this.#send(parts);
         if (response.ok) return await read(response);
-        const error = await refusal(response);
+        const error = new RequestRefusedError(response.status, await refusalFacts(response));
         if (!PASSING.has(response.status) || attempt >= attemptsMax) throw error;
-        const seconds = Number(response.headers.get('retry-after') ?? 0);
-        if (seconds > 0) pauseMs = Math.min(WAIT_MS_MAX, Math.max(pauseMs, seconds * 1000));
+        pauseMs = Math.min(WAIT_MS_MAX, Math.max(pauseMs, error.retryAfterMs));
       } catch (error) {
         signal?.throwIfAborted();
         if (error instanceof RequestRefusedError) throw error;
-        if (attempt >= attemptsMax) throw new ServerUnreachableError(error);
+        if (attempt >= attemptsMax || isDistrusted(error)) throw new ServerUnreachableError(error);
       }
       await pause(pauseMs, signal);
     }
@@ -113,10 +128,22 @@ export class ServerRequests {
   }
 }
 
-async function refusal(response: Response): Promise<RequestRefusedError> {
-  const unknown = { code: 'UNKNOWN', message: `the server answered with status ${response.status}`, advice: '' };
-  const { error } = (await response.json().catch(() => ({}))) as { error?: Partial<typeof unknown> };
-  return new RequestRefusedError(response.status, { ...unknown, ...error });
+export async function refusalFacts(response: Response): Promise<RefusalFacts> {
+  const seconds = Number(response.headers.get('retry-after') ?? 0);
+  const unknown: RefusalFacts = {
+    code: 'UNKNOWN',
+    message: `the server answered with status ${response.status}`,
+    advice: '',
+    // A date instead of seconds is not respected.
+    retryAfterMs: seconds > 0 ? seconds * 1000 : 0,
+  };
+  const { error } = (await response.json().catch(() => ({}))) as { error?: Partial<RefusalFacts> };
+  return { ...unknown, ...error };
+}
+
+function isDistrusted(error: unknown): boolean {
+  const { cause } = error as { cause?: { code?: unknown } };
+  return typeof cause?.code === 'string' && DISTRUSTED.test(cause.code);
 }
 
 function reasonOf(error: unknown): string {

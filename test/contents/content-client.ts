@@ -1,7 +1,10 @@
-/** Small requests to the routes of contents, and tokens for them. */
+/** Small requests to the routes of contents, tokens for them, and commands that use them. */
+import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { hashOfToken, type NamedToken, TokenFile } from '../../src/server/index.ts';
 import type { Reply, Served } from '../api/served-archive.ts';
+import { LAUNCHER, type Outcome } from '../journeys/pinakes-process.ts';
 
 export function sha256(bytes: Uint8Array | string): string {
   return createHash('sha256').update(bytes).digest('hex');
@@ -17,6 +20,21 @@ export async function newToken(
   const secret = `pin_${randomBytes(32).toString('base64url')}`;
   await new TokenFile(directory).add({ name, hash: hashOfToken(secret), rights, created: 0, ...more });
   return secret;
+}
+
+/** Runs a command with more in its environment, while this process serves. */
+export async function runWith(
+  cwd: string,
+  environment: Readonly<Record<string, string>>,
+  args: readonly string[],
+): Promise<Outcome> {
+  const env = { ...process.env, ...environment, PINAKES_PROGRAM: 'pinakes' };
+  const child = spawn(LAUNCHER, args, { cwd, env });
+  const texts = { out: '', err: '' };
+  child.stdout.on('data', (piece) => (texts.out += piece));
+  child.stderr.on('data', (piece) => (texts.err += piece));
+  const [code] = await once(child, 'close');
+  return { code, ...texts };
 }
 
 export type SentCapture = {

@@ -10,7 +10,7 @@ import { seededRandom, toHex } from '../../src/base/index.ts';
 import { ContentsClient } from '../../src/client/index.ts';
 import { contentOf, scratch, served, TOKEN, writeWarc } from '../api/served-archive.ts';
 import { LAUNCHER, type Outcome, pinakes } from '../journeys/pinakes-process.ts';
-import { newToken } from './content-client.ts';
+import { newToken, runWith } from './content-client.ts';
 import { LossyProxy } from './lossy-proxy.ts';
 
 const SEED = 7;
@@ -128,17 +128,8 @@ function capturesIn(directory: string): Promise<string[]> {
   });
 }
 
-/** A command that gets the token from its environment, while this process serves. */
-async function run(cwd: string, token: string, args: readonly string[]): Promise<Outcome> {
-  const child = spawn(LAUNCHER, args, {
-    cwd,
-    env: { ...process.env, PINAKES_TOKEN: token, PINAKES_PROGRAM: 'pinakes' },
-  });
-  const texts = { out: '', err: '' };
-  child.stdout.on('data', (piece) => (texts.out += piece));
-  child.stderr.on('data', (piece) => (texts.err += piece));
-  const [code] = await once(child, 'close');
-  return { code, ...texts };
+function run(cwd: string, token: string, args: readonly string[]): Promise<Outcome> {
+  return runWith(cwd, { PINAKES_TOKEN: token }, args);
 }
 
 test('files that are added over HTTP give the captures of a local add, also when answers are lost', async (t) => {

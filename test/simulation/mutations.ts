@@ -218,7 +218,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     rule: 'R1',
     says: 'lease, note and row are not checked again before the old segment is removed',
     edits: [
-      { file: SWAP, from: '    await this.#commit({});\n    const isReplaced', to: '    const isReplaced' },
+      { file: SWAP, from: '    await this.#commits.commit({});\n    const isReplaced', to: '    const isReplaced' },
       {
         file: SWAP,
         from: 'if (!isReplaced || (await catalog.segmentByName(old)) || (await catalog.isAdopting()))',

@@ -27,13 +27,12 @@
  * segment by this class, and those of the old ones by the caller, so that no compaction replaces them meanwhile.
  */
 import { equal, PinakesError } from '../../base/index.ts';
-import type { Catalog, CommitGroup, CommitOutcome, Segment } from '../../catalog/index.ts';
-import { askAgain } from '../ask-again.ts';
-import { commitCounted } from '../counters.ts';
+import type { Catalog, Segment } from '../../catalog/index.ts';
 import { namedContent } from '../own-records.ts';
 import { RUNS_NOTE } from '../runs.ts';
 import { segmentRecords } from '../segment-records.ts';
 import { sealedBytes } from '../segment-store.ts';
+import { HeldCommits, refused, unchanged } from './held-commits.ts';
 import { type Replacement, runsOf } from './replacement-writer.ts';
 import type { SwapOptions } from './swap.ts';
 import { type PlacedFacts, SwapMoves } from './swap-moves.ts';
@@ -54,9 +53,11 @@ export type RelocationOptions = Pick<
 
 export class Relocations {
   readonly #options: RelocationOptions;
+  readonly #commits: HeldCommits;
 
   constructor(options: RelocationOptions) {
     this.#options = options;
+    this.#commits = new HeldCommits(options);
   }
 
   /**
@@ -69,7 +70,7 @@ export class Relocations {
     const sealed: Segment = { ...row, state: 'sealed', bytes, records, roots: runs.roots };
     await this.#assertSame(sealed, old, runs);
     const to = { state: 'sealed', bytes, records, roots: runs.roots, ...(parts && { parts: [] }) } as const;
-    const outcome = await this.#ask({
+    const outcome = await this.#commits.ask({
       id: `${RELOCATING_NOTE}${name}`,
       segments: [{ number, from: { state: 'open', bytes: 0, volume }, to }, ...old.map(unchanged)],
       putNotes: {
@@ -96,7 +97,7 @@ export class Relocations {
         if (segment) old.push(segment);
       }
       if (row) await this.#finish(row, old);
-      else await this.#commit({ removeNotes: [RELOCATING_NOTE + name] });
+      else await this.#commits.commit({ removeNotes: [RELOCATING_NOTE + name] });
     }
   }
 
@@ -129,13 +130,13 @@ export class Relocations {
       const moved = await moves.of(group);
       if (!moved) throw damaged(row);
       if (Object.values(moved).every((part) => Object.keys(part).length === 0)) continue;
-      await this.#commit({ ...moved, segments: [unchanged(row), ...old.map(unchanged)] });
+      await this.#commits.commit({ ...moved, segments: [unchanged(row), ...old.map(unchanged)] });
       await onStep?.(numbers);
     }
     if (records !== row.records) throw damaged(row);
     const more = await atEnd?.(row, []);
     const removeNotes = [...(more?.removeNotes ?? []), RELOCATING_NOTE + row.name];
-    await this.#commit({ ...more, removeNotes, durable: true });
+    await this.#commits.commit({ ...more, removeNotes, durable: true });
     return (await catalog.segment(row.number))!;
   }
 
@@ -156,16 +157,6 @@ export class Relocations {
     }
     if (group.length > 0) yield group;
   }
-
-  async #commit(group: CommitGroup): Promise<void> {
-    const outcome = await this.#ask(group);
-    if (outcome.kind !== 'committed') throw refused(outcome, this.#options.lease.name);
-  }
-
-  #ask(group: CommitGroup): Promise<CommitOutcome> {
-    const { catalog, lease, again } = this.#options;
-    return askAgain(() => commitCounted(catalog, { ...group, lease }), again);
-  }
 }
 
 /** The relocations that began and did not end: the name of each new segment, with those that its records were in. */
@@ -179,17 +170,6 @@ async function* wholeRecords(
   { name, bytes }: Segment,
 ): AsyncGenerator<PlacedFacts> {
   for await (const { facts } of segmentRecords(store, sealedBytes(name, bytes), 0, bytes)) yield facts;
-}
-
-/** A change of a sealed segment that only checks that it is there. */
-function unchanged({ number, bytes, volume }: Segment): NonNullable<CommitGroup['segments']>[number] {
-  return { number, from: { state: 'sealed', bytes, volume }, to: {} };
-}
-
-function refused(outcome: CommitOutcome, where: string): PinakesError {
-  return outcome.kind === 'fenced' && outcome.why === 'adopting'
-    ? new PinakesError('ARCHIVE_BUSY', { detail: 'what is in the volumes is being adopted' })
-    : new PinakesError('LEASE_LOST', { where });
 }
 
 function damaged({ name }: Segment): PinakesError {

@@ -22,15 +22,16 @@
  * Only the holder of a volume's compaction lease replaces segments of the volume, and makes records in them holders.
  */
 import { type Clock, PinakesError } from '../../base/index.ts';
-import type { Catalog, CommitGroup, CommitOutcome, Lease, Segment } from '../../catalog/index.ts';
-import { type AskAgain, askAgain } from '../ask-again.ts';
-import { commitCounted, countersOf } from '../counters.ts';
+import type { Catalog, CommitGroup, Lease, Segment } from '../../catalog/index.ts';
+import type { AskAgain } from '../ask-again.ts';
+import { countersOf } from '../counters.ts';
 import { compactionLease } from '../lease.ts';
 import { formatReplacedNote, replacedNoteName } from '../replaced-notes.ts';
 import { RUNS_NOTE } from '../runs.ts';
 import { isMissing } from '../segment-reader.ts';
 import { segmentRecords } from '../segment-records.ts';
 import { type SegmentStores, sealedBytes } from '../segment-store.ts';
+import { HeldCommits, refused, unchanged } from './held-commits.ts';
 import { type Replacement, runsOf } from './replacement-writer.ts';
 import { type Followers, type PlacedFacts, SwapMoves } from './swap-moves.ts';
 
@@ -74,11 +75,13 @@ export type Removal = {
 
 export class Swaps {
   readonly #options: SwapOptions;
+  readonly #commits: HeldCommits;
   /** Names of the note objects that this process wrote. */
   readonly #noted = new Set<string>();
 
   constructor(options: SwapOptions) {
     this.#options = options;
+    this.#commits = new HeldCommits(options);
   }
 
   /**
@@ -105,7 +108,7 @@ export class Swaps {
         if (old) replaced.push(old);
       }
       if (row) await this.#whileHeld(() => this.#finish(row, replaced));
-      else await this.#commit({ removeNotes: [SWAPPING_NOTE + name] });
+      else await this.#commits.commit({ removeNotes: [SWAPPING_NOTE + name] });
     }
   }
 
@@ -128,7 +131,7 @@ export class Swaps {
     const { stores, onRemoved } = this.#options;
     const store = stores.get(volume);
     const dropRow = () =>
-      this.#commit({ segments: [{ number, from: { state: 'open', bytes: 0, volume }, to: undefined }] });
+      this.#commits.commit({ segments: [{ number, from: { state: 'open', bytes: 0, volume }, to: undefined }] });
     // The next holder of the lease may have swapped it in by now. The collector removes what a crash leaves here.
     if (store.hasParts) await dropRow();
     const { object, parts } = await store.find(name);
@@ -165,7 +168,7 @@ export class Swaps {
     const moved = await moves.of(facts);
     if (!moved) return undefined;
     const to = { state: 'sealed', bytes, records, roots: runs.roots, ...(row.parts && { parts: [] }) } as const;
-    const outcome = await this.#ask({
+    const outcome = await this.#commits.ask({
       ...moved,
       id: `${SWAPPING_NOTE}${name}`,
       segments: [{ number, from: { state: 'open', bytes: 0, volume }, to }, ...replaced.map(unchanged)],
@@ -191,7 +194,7 @@ export class Swaps {
         const moved = await moves.of(group);
         if (!moved) throw damaged(row);
         if (Object.values(moved).every((part) => Object.keys(part).length === 0)) break;
-        const outcome = await this.#ask(moved);
+        const outcome = await this.#commits.ask(moved);
         if (outcome.kind === 'committed') break;
         // A content that a promoted record gets has another holder by now.
         if (outcome.kind !== 'stale' || tried === TRIES_MAX) throw refused(outcome, row.name);
@@ -209,7 +212,7 @@ export class Swaps {
     const more = await atEnd?.(row, replaced);
     const at = clock();
     const removals = replaced.map(({ name, volume }) => [name, { by: row.name, volume, at }] as const);
-    await this.#commit({
+    await this.#commits.commit({
       id: `${REPLACED_NOTE}${row.name}`,
       segments: [unchanged(row), ...replaced.map((old) => ({ ...unchanged(old), to: undefined }))],
       putNotes: {
@@ -260,13 +263,13 @@ export class Swaps {
     const { catalog, stores, volume, lease, onRemoved } = this.#options;
     const note = REPLACED_NOTE + old;
     // The commit fails unless the lease is living, in this incarnation.
-    await this.#commit({});
+    await this.#commits.commit({});
     const isReplaced = (await catalog.notes(note))[note] !== undefined;
     if (!isReplaced || (await catalog.segmentByName(old)) || (await catalog.isAdopting()))
       throw new PinakesError('LEASE_LOST', { where: lease.name });
     await stores.get(volume).remove([old]);
     await onRemoved?.(old);
-    await this.#commit({ removeNotes: [note] });
+    await this.#commits.commit({ removeNotes: [note] });
   }
 
   /** Nothing reads the parts of a replacement. What is not removed here is removed by the collector. */
@@ -286,19 +289,9 @@ export class Swaps {
     try {
       return await work();
     } catch (error) {
-      if (isMissing(error)) await this.#commit({});
+      if (isMissing(error)) await this.#commits.commit({});
       throw error;
     }
-  }
-
-  async #commit(group: CommitGroup): Promise<void> {
-    const outcome = await this.#ask(group);
-    if (outcome.kind !== 'committed') throw refused(outcome, this.#options.lease.name);
-  }
-
-  #ask(group: CommitGroup): Promise<CommitOutcome> {
-    const { catalog, lease, again } = this.#options;
-    return askAgain(() => commitCounted(catalog, { ...group, lease }), again);
   }
 }
 
@@ -312,17 +305,6 @@ export async function pendingSwaps(catalog: Pick<Catalog, 'notes'>): Promise<Map
 export async function pendingRemovals(catalog: Pick<Catalog, 'notes'>): Promise<Map<string, Removal>> {
   const notes = Object.entries(await catalog.notes(REPLACED_NOTE));
   return new Map(notes.map(([note, text]) => [note.slice(REPLACED_NOTE.length), JSON.parse(text) as Removal]));
-}
-
-/** A change of a sealed segment that only checks that it is there. */
-function unchanged({ number, bytes, volume }: Segment): NonNullable<CommitGroup['segments']>[number] {
-  return { number, from: { state: 'sealed', bytes, volume }, to: {} };
-}
-
-function refused(outcome: CommitOutcome, where: string): PinakesError {
-  return outcome.kind === 'fenced' && outcome.why === 'adopting'
-    ? new PinakesError('ARCHIVE_BUSY', { detail: 'what is in the volumes is being adopted' })
-    : new PinakesError('LEASE_LOST', { where });
 }
 
 function damaged({ name }: Segment): PinakesError {
