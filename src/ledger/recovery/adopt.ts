@@ -100,7 +100,8 @@ class Adoption {
     for (const one of others) if (!(await this.#enterContents(one))) return undefined;
     if (!(await this.#healAll(others, healed))) return undefined;
     const replaced = swaps.flatMap((swap) => swap.replaced);
-    for (const swap of [...swaps, ...relocations])
+    // Merged deletion segments have no captures, and are healed with the other deletions.
+    for (const swap of [...swaps.filter(({ replacement }) => !isDeletionSegment(replacement)), ...relocations])
       if (!(await enterReplacement(this.#healing(), swap, replaced))) return undefined;
     if (!isEmpty && !(await this.#healAll(deletions, healed))) return undefined;
     const isWhole = !healed.some(({ kind }) => kind === 'damaged');
@@ -122,7 +123,7 @@ class Adoption {
     const rows = await catalog.segments();
     const replacedBy = new Map<string, Segment[]>();
     for (const row of rows) {
-      const stands = this.#isLeftAlone(row) ? undefined : survey.standsFor(row.name);
+      const stands = this.#isOfNow(row) ? undefined : survey.standsFor(row.name);
       if (stands === undefined || begunName(stands) === begunName(row.name)) continue;
       replacedBy.set(stands, [...(replacedBy.get(stands) ?? []), row]);
     }
@@ -197,6 +198,12 @@ class Adoption {
       if (!one) return undefined;
       ended.push(one);
     }
+    for (const { replacement } of swaps) {
+      if (!isDeletionSegment(replacement) || replacement.state === 'sealed') continue;
+      const one = await this.#look(survey, replacement, replacement.name);
+      if (!one) return undefined;
+      ended.push(one);
+    }
     const replaced = await catalog.notes(REPLACED_NOTE);
     const isGone = (name: string) => replaced[REPLACED_NOTE + name] !== undefined;
     for (const found of survey.segments.values()) {
@@ -214,10 +221,12 @@ class Adoption {
   }
 
   /** A living writer of this incarnation, and replacements that were being written. */
-  #isLeftAlone({ lease, state }: Segment): boolean {
-    if (!lease || lease.name === ADOPTION_LEASE) return false;
-    if (lease.incarnation === this.#lease.incarnation) return true;
-    return state === 'open' && lease.name.startsWith(COMPACTION_LEASES);
+  #isLeftAlone(row: Segment): boolean {
+    return this.#isOfNow(row) || (row.state === 'open' && (row.lease?.name.startsWith(COMPACTION_LEASES) ?? false));
+  }
+
+  #isOfNow({ lease }: Segment): boolean {
+    return lease?.incarnation === this.#lease.incarnation && lease.name !== ADOPTION_LEASE;
   }
 
   /** Undefined: the lease was lost. */
