@@ -14,7 +14,7 @@
  * any server runs (postgres/).
  */
 
-import type { Job, JobError, JobProgress, JobState } from './job.ts';
+import type { Job, JobError, JobProgress, JobStarter, JobState } from './job.ts';
 import type { JobClaim } from './job-claim.ts';
 
 /** How many jobs may wait or run. */
@@ -28,6 +28,7 @@ export type NewJob = {
   readonly kind: string;
   readonly input: unknown;
   readonly origin: Job['origin'];
+  readonly by?: JobStarter | undefined;
   /** A job without a lane runs at once. */
   readonly lane: string | undefined;
   /** False for work that must not be left half done. */

@@ -7,7 +7,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Archive } from '../archive/index.ts';
 import type { IdSource } from '../base/index.ts';
-import { INTERRUPTED, isOver, type Job, type JobError, type JobProgress } from './job.ts';
+import { INTERRUPTED, isOver, type Job, type JobError, type JobProgress, type JobStarter } from './job.ts';
 import type { JobClaim } from './job-claim.ts';
 import type { JobOutcome, JobQueue, Once } from './job-queue.ts';
 
@@ -50,6 +50,7 @@ export type JobWork = {
 export type Submission = {
   readonly input: unknown;
   readonly origin: Job['origin'];
+  readonly by?: JobStarter | undefined;
   /** A job without a lane runs at once. */
   readonly lane: string | undefined;
   readonly once?: Once;
@@ -104,7 +105,7 @@ export class JobRunner {
   async submitOnce(kind: string, submission: Submission): Promise<{ job: Job; over: Promise<Job> } | undefined> {
     const { archive, newId, errors } = this.#options;
     if (this.#isStopping) throw errors.refusal('stopping');
-    const { input, origin, lane, once, run } = submission;
+    const { input, origin, by, lane, once, run } = submission;
     const { isCancellable = true, isResumable = false, isLocal } = this.#works.get(kind) ?? {};
     const id = newId().replace(/^<urn:uuid:|>$/g, '');
     const { promise: over, resolve } = Promise.withResolvers<Job>();
@@ -112,7 +113,7 @@ export class JobRunner {
     if (run) this.#runs.set(id, run);
     const place = { isResumable, isLocal: run !== undefined || (isLocal?.(input, archive) ?? false) };
     try {
-      const submitted = await this.queue.submit({ id, kind, input, origin, lane, isCancellable, ...place, once });
+      const submitted = await this.queue.submit({ id, kind, input, origin, by, lane, isCancellable, ...place, once });
       if (submitted.kind === 'refused') throw errors.refusal(submitted.why);
       if (submitted.kind === 'submitted') return { job: submitted.job, over };
       this.#forget(id);

@@ -21,11 +21,21 @@ export type JobProgress = {
   readonly detail?: Readonly<Record<string, number | string>>;
 };
 
+/** Who started a job: a person, a named token, the server (its token or a schedule), or a user of the machine. */
+export type JobStarter = {
+  readonly kind: 'person' | 'token' | 'server' | 'system' | 'anonymous';
+  readonly name: string;
+  /** How the sign-in service identifies a person. */
+  readonly id?: string;
+};
+
 export type Job = {
   readonly id: string;
   readonly kind: string;
   readonly state: JobState;
   readonly origin: 'api' | 'command';
+  /** Absent for jobs that nobody started, such as those of schedules. */
+  readonly by?: JobStarter;
   readonly input?: unknown;
   readonly createdAt: string;
   readonly startedAt?: string;

@@ -487,6 +487,8 @@ export type Nodes = {
 
 export type JobState = 'queued' | 'running' | 'done' | 'failed' | 'cancelled';
 
+export type ActorKind = 'person' | 'token' | 'server' | 'system' | 'anonymous';
+
 export type JobProgress = {
   readonly done: number;
   readonly total?: number;
@@ -506,6 +508,11 @@ export type Job = {
   readonly hasErrors?: boolean;
   /** As it was sent. Send it again to repeat the job. Only with the token. */
   readonly input?: unknown;
+  /** Who started it; absent for jobs of schedules. Only for those who may see the job. */
+  readonly by?: {
+    readonly kind: ActorKind;
+    readonly name: string;
+  };
   /** W3C date in UTC: 2024-03-01T10:00:00Z */
   readonly createdAt: string;
   /** W3C date in UTC: 2024-03-01T10:00:00Z */
@@ -813,8 +820,6 @@ export type AuditAction =
   | 'token'
   | 'verify'
   | 'volume';
-
-export type ActorKind = 'person' | 'token' | 'server' | 'system' | 'anonymous';
 
 /** `begun`: a job was accepted. Its end is an entry of its own. */
 export type AuditOutcome = 'begun' | 'done' | 'refused' | 'failed' | 'cancelled';

@@ -13,7 +13,7 @@ import { formatDuration, formatTime, shortened, shownUrl } from '../app/wording.
 import { AccessGate } from '../components/access-gate.tsx';
 import { PinakesCommand } from '../components/command-line.tsx';
 import { commandLine } from '../components/jobs/command-subject.ts';
-import { JobStateLabel, serverWords, stateWords } from '../components/jobs/job-list.tsx';
+import { JobStateLabel, serverWords, starterWords, stateWords } from '../components/jobs/job-list.tsx';
 import {
   argvOf,
   endSentence,
@@ -24,6 +24,7 @@ import {
   reportSentences,
   savedBy,
 } from '../components/jobs/job-report.ts';
+import { rightOfKind } from '../components/jobs/job-right.ts';
 import { ProgressLine } from '../components/jobs/progress-line.tsx';
 import { FaultNotice, Note, Waiting, withCode } from '../components/notice.tsx';
 
@@ -64,6 +65,7 @@ function JobDetail({ job }: { job: Job }) {
         <p class="muted">
           Created on {formatTime(job.createdAt)}
           {job.startedAt && job.endedAt && `; took ${formatDuration(job.startedAt, job.endedAt)}`}
+          {starterWords(job)}
           {serverWords(job)}
         </p>
         <JobActions job={job} />
@@ -99,7 +101,7 @@ function JobDetail({ job }: { job: Job }) {
           <pre class="log">{job.log.join('\n')}</pre>
         </section>
       )}
-      <AccessGate why="Seeing the details and the result of a job" right="admin">
+      <AccessGate why="Seeing the details and the result of this job" right={rightOfKind(job.kind)}>
         <details open={sentences.length === 0 && facts.length > 0}>
           <summary>All details</summary>
           <Facts facts={facts} />
@@ -154,7 +156,7 @@ function Fault({ job }: { job: Job }) {
 }
 
 function JobActions({ job }: { job: Job }) {
-  const mayStop = useMay('admin');
+  const mayStop = useMay(rightOfKind(job.kind));
   const [error, setError] = useState<ApiError | undefined>(undefined);
   const [isRemoved, setRemoved] = useState(false);
   if (!mayStop) return null;

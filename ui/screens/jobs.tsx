@@ -2,7 +2,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useJobs } from '../api/job-events.ts';
 import { isUnderWay } from '../api/job-merge.ts';
-import type { Right } from '../api/replies.ts';
 import { useInfo } from '../api/request.ts';
 import { useSession } from '../api/session.ts';
 import { useTitle } from '../app/navigation.ts';
@@ -12,6 +11,7 @@ import { AccessGate } from '../components/access-gate.tsx';
 import { JobForm } from '../components/jobs/job-form.tsx';
 import { JobList } from '../components/jobs/job-list.tsx';
 import { kindTitle, PREVIEWED_KINDS } from '../components/jobs/job-report.ts';
+import { rightOfKind } from '../components/jobs/job-right.ts';
 import { UploadForm } from '../components/jobs/upload-form.tsx';
 import { Note, Waiting } from '../components/notice.tsx';
 
@@ -91,7 +91,7 @@ function Starting({ start }: { start: string | undefined }) {
   }, [isKnown, start]);
   const rights = useSession()?.rights ?? [];
   const kinds = (info?.jobKinds ?? [])
-    .filter((kind) => !PREVIEWED_KINDS.includes(kind) && rights.includes(RIGHT_OF_KIND[kind] ?? 'admin'))
+    .filter((kind) => !PREVIEWED_KINDS.includes(kind) && rights.includes(rightOfKind(kind)))
     .sort(byUse);
   return (
     <>
@@ -115,9 +115,6 @@ function Starting({ start }: { start: string | undefined }) {
     </>
   );
 }
-
-/** The rights of the kinds of jobs that need less than `admin`, as the server has them. */
-const RIGHT_OF_KIND: Readonly<Record<string, Right>> = { add: 'add', crawl: 'crawl', delete: 'delete' };
 
 const ORDER = ['add', 'crawl', 'export', 'verify', 'compact'];
 

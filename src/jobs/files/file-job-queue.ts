@@ -77,9 +77,12 @@ export class FileJobQueue implements JobQueue {
     if (this.#isClosing) return { kind: 'refused', why: 'stopping' };
     if (this.#book.open().length >= OPEN_MAX) return { kind: 'refused', why: 'full' };
     if (this.#isKnown(newJob)) return { kind: 'left-out' };
-    const { id, kind, origin, input } = newJob;
+    const { id, kind, origin, by, input } = newJob;
     const createdAt = formatW3cDate(this.#clock());
-    const entry = this.#put({ id, kind, state: 'queued', origin, input, createdAt, log: [] }, newJob);
+    const entry = this.#put(
+      { id, kind, state: 'queued', origin, ...(by && { by }), input, createdAt, log: [] },
+      newJob,
+    );
     await this.#write(entry).catch((error: unknown) => {
       this.#book.delete(id);
       throw error;

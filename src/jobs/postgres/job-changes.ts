@@ -41,12 +41,13 @@ export async function insertJob(turn: JobTurn, job: NewJob, server: JobServer): 
   if (isLocal && found!.has_lease !== true) return 'no-lease';
   await query(
     `insert into ${schema}.jobs (id, number, change, kind, state, origin, lane, once_key, input, is_cancellable,
-       is_resumable, is_local, server_id, server_name, created_at)
-     values ($1, $2, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11, $12, ${NOW_MS})`,
+       is_resumable, is_local, server_id, server_name, started_by, created_at)
+     values ($1, $2, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, ${NOW_MS})`,
     [
       ...[id, turn.deal(), kind, origin, lane ?? null, once?.key ?? null, columnOf(job.input) ?? 'null'],
       ...[job.isCancellable, job.isResumable, isLocal],
       ...(isLocal ? [server.id, server.name] : [null, null]),
+      columnOf(job.by),
     ],
   );
   return 'inserted';

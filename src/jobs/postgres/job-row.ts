@@ -1,7 +1,7 @@
 /** A row of the table of jobs, and the job in it. */
 import { formatW3cDate } from '../../base/index.ts';
 import type { Row } from '../../database/index.ts';
-import type { Job, JobError, JobProgress } from '../job.ts';
+import type { Job, JobError, JobProgress, JobStarter } from '../job.ts';
 import type { BookEntry } from '../job-book.ts';
 
 /** A job with what its row says of where it runs. */
@@ -46,12 +46,13 @@ export function jobRowOf(row: Row): JobRow {
 function jobOf(row: Row): Job {
   const { id, kind, state, origin, server_name: server, log } = row;
   const attempt = (row.epoch as number) + (state === 'queued' ? 1 : 0);
-  const [progress, report, error] = [row.progress, row.report, row.error].map(parsed);
+  const [progress, report, error, by] = [row.progress, row.report, row.error, row.started_by].map(parsed);
   return {
     id: id as string,
     kind: kind as string,
     state: state as Job['state'],
     origin: origin as Job['origin'],
+    ...(by !== undefined && { by: by as JobStarter }),
     input: parsed(row.input),
     createdAt: formatW3cDate(row.created_at as number),
     ...(row.started_at !== null && { startedAt: formatW3cDate(row.started_at as number) }),

@@ -66,7 +66,10 @@ create table ${schema}.job_lines (
 );
 `;
 
-export const JOB_MIGRATIONS: readonly Migration[] = [CREATE];
+/** Who started a job, as JSON. */
+const ADD_STARTER: Migration = (schema) => `alter table ${schema}.jobs add column started_by text`;
+
+export const JOB_MIGRATIONS: readonly Migration[] = [CREATE, ADD_STARTER];
 
 /** The clock of the database, in milliseconds. */
 export const NOW_MS = '(extract(epoch from clock_timestamp()) * 1000)::bigint';

@@ -1,7 +1,9 @@
 /** A job in the replies of the API. */
 import { type Static, Type } from 'typebox';
 import { type Job, LOG_LINES_MAX } from '../../jobs/index.ts';
-import { ErrorReply, named, W3cDate } from '../schema.ts';
+import { closed, ErrorReply, named, W3cDate } from '../schema.ts';
+import { type Access, isSameActor } from '../tokens/access.ts';
+import type { Right } from '../tokens/right.ts';
 
 const JobState = Type.Enum(['queued', 'running', 'done', 'failed', 'cancelled'], { title: 'JobState' });
 
@@ -18,6 +20,15 @@ export const JobItem = named('Job', {
   ),
   input: Type.Optional(
     Type.Unknown({ description: 'As it was sent. Send it again to repeat the job. Only with the token.' }),
+  ),
+  by: Type.Optional(
+    closed(
+      {
+        kind: Type.Enum(['person', 'token', 'server', 'system', 'anonymous'], { title: 'ActorKind' }),
+        name: Type.String(),
+      },
+      'Who started it; absent for jobs of schedules. Only for those who may see the job.',
+    ),
   ),
   createdAt: W3cDate,
   startedAt: Type.Optional(W3cDate),
@@ -52,9 +63,27 @@ export const JobItem = named('Job', {
 
 export type JobItem = Static<typeof JobItem>;
 
-/** Everything about a job, for clients that sent the token. */
+/** The rights of the job kinds that need less than `admin`. */
+const RIGHT_OF_KIND: Readonly<Record<string, Right>> = { add: 'add', crawl: 'crawl', delete: 'delete' };
+
+export function rightOfKind(kind: string): Right {
+  return RIGHT_OF_KIND[kind] ?? 'admin';
+}
+
+/**
+ * Whether somebody may see everything about a job, and stop it: administrators, the person or token that started it,
+ * and people who could have.
+ */
+export function mayFollow(access: Access, { by, kind }: Pick<Job, 'by' | 'kind'>): boolean {
+  if (access.may('admin') || (by && isSameActor(access.actor, by))) return true;
+  return access.person !== undefined && access.may(rightOfKind(kind));
+}
+
+/** Everything about a job, for clients that may see it. */
 export function jobItem(job: Job): JobItem {
-  return { ...job, log: [...job.log], ...(hasErrors(job) && { hasErrors: true }) };
+  const { by, ...facts } = job;
+  const starter = by && { by: { kind: by.kind, name: by.name } };
+  return { ...facts, ...starter, log: [...job.log], ...(hasErrors(job) && { hasErrors: true }) };
 }
 
 /** A job without its input and results. The job of a deletion would otherwise show what it deletes. */

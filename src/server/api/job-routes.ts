@@ -1,19 +1,19 @@
 /** Routes for jobs, and for deletions, which are jobs that need a preview first. */
 import { type TSchema, Type } from 'typebox';
 import { parseW3cDate } from '../../base/index.ts';
-import type { Job, JobRunner } from '../../jobs/index.ts';
+import type { Job } from '../../jobs/index.ts';
+import { AUDIT_ACTIONS } from '../audit/audit-entry.ts';
+import { type Audited, whoOf } from '../audit/auditor.ts';
 import { requireRight } from '../http/guard.ts';
 import { badRequest, HttpProblem, invalidCursor } from '../http/problem.ts';
 import { uploadOf } from '../jobs/add-kind.ts';
 import { NOT_CANCELLABLE } from '../jobs/job-error.ts';
-import type { JobFiles } from '../jobs/job-files.ts';
 import type { JobKind } from '../jobs/job-kind.ts';
 import { Count, closed, countOf, DeletionInput, limitOf, named, PageCursor } from '../schema.ts';
 import { deletionOf } from '../selection-input.ts';
 import type { Access } from '../tokens/access.ts';
-import type { Right } from '../tokens/right.ts';
 import type { ApiServices } from './api-services.ts';
-import { JobItem, jobItem, publicJobItem } from './job-item.ts';
+import { JobItem, jobItem, mayFollow, publicJobItem, rightOfKind } from './job-item.ts';
 import { ANSWERED, type ApiRoute, type Call, route } from './route.ts';
 import { checkFor } from './validation.ts';
 
@@ -38,9 +38,6 @@ const PreviewedDelete = named('PreviewedDelete', {
   }),
 });
 
-/** The rights of the job kinds that need less than `admin`. */
-const RIGHT_OF_KIND: Readonly<Record<string, Right>> = { add: 'add', crawl: 'crawl', delete: 'delete' };
-
 const ById = closed({ id: Type.String({ minLength: 1, maxLength: 100 }) });
 const accepted = { status: 202, schema: JobItem, description: 'The job, which waits or runs.' } as const;
 
@@ -49,9 +46,13 @@ function newJobSchema(kinds: readonly JobKind[]): TSchema {
   return Type.Union(kinds.map(({ name, input }) => closed({ kind: Type.Literal(name), input })));
 }
 
-type Services = Pick<ApiServices, 'archive' | 'kinds' | 'jobs' | 'events' | 'tickets' | 'files' | 'stopping'>;
+type Services = Pick<
+  ApiServices,
+  'auditor' | 'archive' | 'kinds' | 'jobs' | 'events' | 'tickets' | 'files' | 'stopping'
+>;
 
-export function jobRoutes({ archive, kinds, jobs, events, tickets, files, stopping }: Services): ApiRoute[] {
+export function jobRoutes(services: Services): ApiRoute[] {
+  const { archive, kinds, jobs, events, tickets, stopping } = services;
   const checks = new Map(kinds.map(({ name, input }) => [name, checkFor(input, 'body/input')]));
   const checkedJob = (name: string, input: unknown): JobKind => {
     const kind = kinds.find((one) => one.name === name);
@@ -63,8 +64,8 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, files, stoppi
     if ('error' in checked) throw checked.error;
     return kind;
   };
-  const start = (kind: JobKind, input: unknown) => startJob(jobs, files, kind, input);
-  const itemOf = (access: Access) => (access.may('admin') ? jobItem : publicJobItem);
+  const start = (access: Access, kind: JobKind, input: unknown) => startJob(services, access, kind, input);
+  const itemOf = (access: Access) => (job: Job) => (mayFollow(access, job) ? jobItem(job) : publicJobItem(job));
   const jobOf = async (id: string): Promise<Job> => {
     const job = await jobs.queue.get(id);
     if (job) return job;
@@ -117,13 +118,13 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, files, stoppi
       problems: [409, 429],
       handle: async ({ body, access }) => {
         const job = checkedJob(body.kind, body.input);
-        requireRight(access, RIGHT_OF_KIND[body.kind] ?? 'admin');
+        requireRight(access, rightOfKind(body.kind));
         if (body.kind === 'delete') {
           const { token, selection } = body.input as { selection: DeletionInput; token: string };
           refuseEverything(selection);
           tickets.checkSignature(token, selection);
         }
-        return start(job, body.input);
+        return start(access, job, body.input);
       },
     }),
     route({
@@ -165,7 +166,7 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, files, stoppi
     }),
     route({
       method: 'POST',
-      right: 'admin',
+      right: 'some',
       audit: 'cancel',
       path: '/api/jobs/:id/cancel',
       tag: TAG,
@@ -175,8 +176,11 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, files, stoppi
       params: ById,
       reply: { status: 200, schema: JobItem, description: 'The job as it is now.' },
       problems: [404, 409],
-      handle: async ({ params }) => {
-        const { id } = await jobOf(params.id);
+      handle: async ({ params, access, note }) => {
+        const job = await jobOf(params.id);
+        const { id, kind } = job;
+        note({ kind });
+        if (!mayFollow(access, job)) requireRight(access, 'admin');
         if ((await jobs.queue.cancel(id)) === 'refused') throw new HttpProblem(NOT_CANCELLABLE);
         return jobItem(await jobOf(id));
       },
@@ -214,20 +218,37 @@ export function jobRoutes({ archive, kinds, jobs, events, tickets, files, stoppi
       body: closed({ selection: DeletionInput, token: Type.String({ maxLength: 500 }) }),
       reply: accepted,
       problems: [404, 409, 429],
-      handle: async ({ body: { selection, token }, signal }) => {
+      handle: async ({ body: { selection, token }, access, signal }) => {
         refuseEverything(selection);
         await tickets.check(token, selection, archive, signal);
-        return start(checkedJob('delete', { selection, token }), { selection, token });
+        return start(access, checkedJob('delete', { selection, token }), { selection, token });
       },
     }),
   ];
 }
 
-/** Submits a job. Its uploaded file is removed when the job ends, unless it was interrupted and can be run again. */
-export async function startJob(jobs: JobRunner, files: JobFiles, kind: JobKind, input: unknown): Promise<JobItem> {
+/** Submits a job, and enters its end into the audit log. */
+export async function startJob(
+  { jobs, files, auditor }: Pick<ApiServices, 'jobs' | 'files' | 'auditor'>,
+  access: Access,
+  kind: JobKind,
+  input: unknown,
+): Promise<JobItem> {
   await files.requireUpload(uploadOf(input));
-  const { job } = await jobs.submit(kind.name, { origin: 'api', input, lane: kind.lane ?? 'write' });
+  const by = access.actor;
+  const { job, over } = await jobs.submit(kind.name, { origin: 'api', by, input, lane: kind.lane ?? 'write' });
+  // The reply does not wait for the end, and neither does a failure to enter it harm the job.
+  void over.then((ended) => auditor.add(whoOf(access), endOf(ended))).catch(() => {});
   return jobItem(job);
+}
+
+/** What the audit log says of the end of a job. */
+function endOf({ id, kind, state, report, error }: Job): Audited {
+  const action = AUDIT_ACTIONS.find((one) => one === kind) ?? 'job';
+  const outcome = state === 'done' || state === 'cancelled' ? state : 'failed';
+  const counts = Object.entries((report ?? {}) as object).filter(([, fact]) => typeof fact === 'number');
+  const what = { job: id, ...(action === 'job' && { kind }), ...Object.fromEntries(counts) };
+  return { action, outcome, what, ...(error && { code: error.code }) };
 }
 
 /** The cursor after a job. It has the time of the job too, because the job may be dropped before the next page. */

@@ -82,9 +82,10 @@ const Log = named('TakedownLog', {
 
 const ById = closed({ id: Type.Integer({ minimum: 1, maximum: 999_999_999 }) });
 
-type Services = Pick<ApiServices, 'archive' | 'jobs' | 'files'>;
+type Services = Pick<ApiServices, 'archive' | 'auditor' | 'files' | 'jobs'>;
 
-export function takedownRoutes({ archive, jobs, files }: Services): ApiRoute[] {
+export function takedownRoutes(services: Services): ApiRoute[] {
+  const { archive } = services;
   return [
     route({
       method: 'GET',
@@ -118,7 +119,7 @@ export function takedownRoutes({ archive, jobs, files }: Services): ApiRoute[] {
       body: closed({ ...TakedownInput.properties, ...TakedownGround.properties, captures: Count }),
       reply: { status: 202, schema: JobItem, description: 'The job, which waits or runs.' },
       problems: [409, 429],
-      handle: async ({ body }) => startJob(jobs, files, takedownKind, body),
+      handle: async ({ body, access }) => startJob(services, access, takedownKind, body),
     }),
     route({
       method: 'GET',
@@ -172,7 +173,7 @@ export function takedownRoutes({ archive, jobs, files }: Services): ApiRoute[] {
       reply: { status: 202, schema: JobItem, description: 'The job, which waits or runs.' },
       problems: [429],
       right: 'admin',
-      handle: async ({ body }) => startJob(jobs, files, takedownCheckKind, body),
+      handle: async ({ body, access }) => startJob(services, access, takedownCheckKind, body),
     }),
   ];
 }

@@ -16,7 +16,7 @@ import { ANSWERED, type ApiRoute, route } from './route.ts';
 /** True for a request that arrived over the command socket. */
 export type CommandSource = (request: IncomingMessage) => boolean;
 
-type Services = Pick<ApiServices, 'kinds' | 'jobs' | 'files' | 'commands'>;
+type Services = Pick<ApiServices, 'auditor' | 'kinds' | 'jobs' | 'files' | 'commands'>;
 
 export function transferRoutes(services: Services, isCommand: CommandSource): ApiRoute[] {
   const { kinds, jobs, files, commands } = services;
@@ -38,13 +38,13 @@ export function transferRoutes(services: Services, isCommand: CommandSource): Ap
       rawBody: { mime: 'application/octet-stream', description: 'The bytes of the file.' },
       reply: { status: 202, schema: JobItem, description: 'The job that adds the file.' },
       problems: [413, 422, 429, 507],
-      handle: async ({ query, request, signal }) => {
+      handle: async ({ query, request, access, signal }) => {
         const length = Number(request.headers['content-length'] ?? Number.NaN);
         const bytes = Number.isSafeInteger(length) ? length : undefined;
         const { name: upload } = await uploads.receive(query.name, request.raw, bytes, signal);
         const input = { upload, ...(query.collection !== undefined && { collection: query.collection }) };
         try {
-          return await startJob(jobs, files, add, input);
+          return await startJob(services, access, add, input);
         } catch (error) {
           await uploads.remove(upload);
           throw error;

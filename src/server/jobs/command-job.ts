@@ -41,10 +41,11 @@ export class CommandJob {
   /** Waits until the job runs. Returns false when it was cancelled before that. */
   async begin(jobs: JobRunner): Promise<boolean> {
     const begun = Promise.withResolvers<boolean>();
-    const { argv, directory } = this.#start;
+    const { argv, directory, user } = this.#start;
     const { job, over } = await jobs
       .submit(this.#kind.name, {
         origin: 'command',
+        by: { kind: 'system', name: user },
         input: { argv, directory },
         lane: this.#lane,
         run: (context) => {

@@ -27,6 +27,12 @@ export function stateWords({ state, hasErrors }: Job): string {
   return hasErrors ? 'done, with errors' : STATE_WORDS[state];
 }
 
+/** Who started a job, for those who may see it. */
+export function starterWords({ by }: Job): string {
+  if (!by || by.kind === 'server') return '';
+  return `, by ${by.name}${by.kind === 'token' ? ' (token)' : ''}`;
+}
+
 /** In a cluster: which server runs or ran a job. */
 export function serverWords({ server, startedAt }: Job): string {
   if (server === undefined) return '';
@@ -53,6 +59,7 @@ export function JobList({ jobs }: { jobs: readonly Job[] }) {
           <span class="muted job-when">
             {formatTime(job.createdAt)}
             {job.startedAt && job.endedAt && `, took ${formatDuration(job.startedAt, job.endedAt)}`}
+            {starterWords(job)}
             {serverWords(job)}
           </span>
           {isUnderWay(job) && <ProgressLine job={job} />}
