@@ -66,7 +66,7 @@ export class PostgresServer {
   readonly #directory: string;
   readonly #programs: string;
   readonly #port: number;
-  readonly #settings: readonly string[];
+  #settings: readonly string[];
   #process: ChildProcess | undefined;
   #given: { readonly url: string; readonly drop: () => Promise<void> } | undefined;
 
@@ -104,8 +104,9 @@ export class PostgresServer {
     return `postgresql://pinakes@127.0.0.1:${this.#port}/postgres`;
   }
 
-  /** Starts the server after `stop`. */
-  async startAgain(): Promise<void> {
+  /** Starts the server after `stop`, with other settings if they are given. */
+  async startAgain(given?: readonly string[]): Promise<void> {
+    if (given) this.#settings = given;
     const log = openSync(this.#log, 'a');
     const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200'];
     settings.push(...this.#settings);

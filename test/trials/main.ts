@@ -3,6 +3,7 @@ import { tryAddMemory } from './add-memory.ts';
 import { tryCluster } from './cluster.ts';
 import { contentsTrial } from './contents.ts';
 import { tryCopies } from './copies.ts';
+import { tryGrowth } from './growth.ts';
 import { tryTakedowns } from './mirror.ts';
 import { tryRebalance } from './rebalance.ts';
 import { tryS3Faults } from './s3-faults.ts';
@@ -14,6 +15,7 @@ const TRIALS: Record<string, (argv: readonly string[]) => Promise<void>> = {
   cluster: tryCluster,
   contents: contentsTrial,
   copies: tryCopies,
+  growth: tryGrowth,
   mirror: tryTakedowns,
   rebalance: tryRebalance,
   's3-faults': tryS3Faults,

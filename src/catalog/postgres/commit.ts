@@ -112,9 +112,18 @@ function namesAbsentContent(group: CommitGroup, { captures, blocks }: LockedRows
   );
 }
 
+/**
+ * For the rest of the transaction, rows are found by indexes. For a few hundred keys the planner would rather read a
+ * whole table, whose size a commit must not depend on.
+ */
+const ONLY_INDEXES = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']
+  .map((setting) => `set_config('${setting}', 'off', true)`)
+  .join(', ');
+
 export async function passGate(query: Query, tables: Tables, isExclusive: boolean): Promise<void> {
   const [key, values] = gateOf(tables);
-  await query(`select ${isExclusive ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared'}${key}`, values);
+  const lock = isExclusive ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared';
+  await query(`select ${lock}${key}, ${ONLY_INDEXES}`, values);
 }
 
 /** Whether a lease is living; it stays so until the end of the transaction. */

@@ -104,7 +104,7 @@ export class PostgresView implements CatalogView {
   async findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]> {
     const rows = rowSet('r', digests, [{ name: 'digest', type: 'bytea', of: (digest) => digest }], 1);
     const found = await this.#query(
-      `${this.#blocks.replace('select', 'select r.n,')} join ${rows.table} using (digest) order by r.n, b.overflow`,
+      `select * from ${rows.table} ${this.#found('b.digest = r.digest')} order by r.n, b.overflow`,
       rows.values,
     );
     const blocks: Block[][] = digests.map(() => []);
@@ -112,10 +112,17 @@ export class PostgresView implements CatalogView {
     return blocks;
   }
 
+  /**
+   * Joins the blocks `b` to the rows `r`. OFFSET keeps the planner from reading the whole table for a few hundred rows.
+   */
+  #found(where: string): string {
+    return `cross join lateral (${this.#blocks} where ${where} offset 0) b`;
+  }
+
   async getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]> {
     const rows = rowSet('r', keys, BLOCK_KEY, 1);
     const found = await this.#query(
-      `${this.#blocks.replace('select', 'select r.n,')} join ${rows.table} using (digest, overflow)`,
+      `select * from ${rows.table} ${this.#found('b.digest = r.digest and b.overflow = r.overflow')}`,
       rows.values,
     );
     const blocks: (Block | undefined)[] = keys.map(() => undefined);
@@ -204,8 +211,10 @@ export class PostgresView implements CatalogView {
           and (q.has_hashes = 0 or (q.n, c.hash) in (select h.scan, h.hash from ${hashRows.table}))
           order by c.time, c.segment, c.record_offset limit q.most
         ) c order by q.n, c.time, c.segment, c.record_offset)
-       union all select 0, ${CAPTURES} from ${captures} c join ${placeRows.table}
-         using (key, time, segment, record_offset)`,
+       union all select 0, ${CAPTURES} from ${placeRows.table} cross join lateral (
+         select * from ${captures} c where c.key = p.key and c.time = p.time
+         and c.segment = p.segment and c.record_offset = p.record_offset offset 0
+       ) c`,
       [...scanRows.values, ...hashRows.values, ...placeRows.values],
     );
     const byPlace = new Map<string, Capture>();
@@ -342,7 +351,8 @@ export class PostgresView implements CatalogView {
   async findDeleted(marks: readonly Mark[]): Promise<boolean[]> {
     const rows = rowSet('r', marks, [{ name: 'mark', type: 'bytea', of: (mark) => mark }], 1);
     const found = await this.#query(
-      `select r.n from ${rows.table} join ${this.#tables.deleted} d using (mark)`,
+      `select r.n from ${rows.table}
+       cross join lateral (select from ${this.#tables.deleted} d where d.mark = r.mark offset 0) d`,
       rows.values,
     );
     return flagsOf(found, marks.length);
