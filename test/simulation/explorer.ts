@@ -203,6 +203,7 @@ export async function exploreSeed(
   seed: number,
   prepared: World,
   onAllowed?: (what: string) => void,
+  onWorld?: (world: World) => Promise<void>,
 ): Promise<Found | undefined> {
   const path: Choice[] = [];
   const choose = randomChoice(seededRandom(seed));
@@ -210,6 +211,7 @@ export async function exploreSeed(
     scenario,
     prepared,
     onAllowed,
+    onWorld,
     choose: (alternatives) => {
       const index = choose(alternatives);
       path.push({ index, costs: alternatives.map(({ cost }) => cost), label: alternatives[index]!.label });

@@ -69,6 +69,7 @@ export async function runTogether(world: World, works: Readonly<Record<string, W
         alternatives.findIndex(({ kind }) => kind === 'switch'),
       ),
     time: world,
+    isReal: world.twin !== undefined,
     trace,
   });
   for (const [name, work] of Object.entries(works)) scheduler.add(name, (process) => work(machineFor(process, world)));

@@ -3,8 +3,10 @@
  *
  *     npm run simulate -- ledger [--scenario NAME] [--cost 1] [--seconds 60] [--seeds 1000] [--seed 1] [--trace]
  *     npm run simulate -- ledger --storms [--seeds 1000 | --seconds 3600] [--seed 1] [--trace]
+ *     npm run simulate -- ledger --postgres URL --seeds 20 [--seed 1] [--scenario NAME]
  *     npm run simulate -- ledger --bite [--rule NAME,NAME] [--scenario NAME]
  *
+ * `--postgres` runs random schedules over a real database, in those scenarios in which the catalog does not go back.
  * `--scenario` runs those whose name begins so. `--seconds` limits the processor time of each scenario. `--seeds` is
  * how many schedules are chosen at random, from `--seed` on. `--storms` runs scenarios that seeds make up (storm.ts).
  * `--trace` prints the schedule that was found. `--bite` takes away the rules of without.ts, one by one, or those of
@@ -12,12 +14,15 @@
  * Names of mutations.ts need `--import ./test/simulation/mutate.ts`, as `npm run simulate` has it.
  */
 import { parseArgs } from 'node:util';
+import { openPostgresCatalog } from '../../src/catalog/index.ts';
 import { bite, describeBite, saysOf, withoutRules } from './bite.ts';
 import { type Exploration, explore, exploreSeed, type Found, replay } from './explorer.ts';
+import { joinPostgres } from './postgres-twin.ts';
 import { prepare, type Scenario } from './scenario.ts';
 import { stormOf } from './storm.ts';
 import { SUITES } from './suites.ts';
 import { RULES } from './without.ts';
+import type { World } from './world.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -32,6 +37,7 @@ const { values, positionals } = parseArgs({
     bite: { type: 'boolean', default: false },
     rule: { type: 'string' },
     without: { type: 'string' },
+    postgres: { type: 'string' },
   },
 });
 const suite = SUITES[positionals[0] ?? ''];
@@ -44,6 +50,7 @@ for (const name of [...rulesOf(values.rule), ...rulesOf(values.without)])
   if (!saysOf(name)) throw new Error(`${name} is not in without.ts, nor in mutations.ts`);
 const without = withoutRules(rulesOf(values.without));
 let failed = 0;
+let onWorld: ((world: World) => Promise<void>) | undefined;
 
 async function printFound(scenario: Scenario, found: Found): Promise<void> {
   failed++;
@@ -69,7 +76,7 @@ async function runSeeds(scenario: Scenario): Promise<void> {
   const started = performance.now();
   const prepared = await prepare(scenario, without);
   for (let seed = first; seed < first + Number(values.seeds); seed++) {
-    const found = await exploreSeed(scenario, seed, prepared);
+    const found = await exploreSeed(scenario, seed, prepared, undefined, onWorld);
     if (!found) continue;
     console.log(`BAD ${scenario.name}: --seed ${seed} | ${found.breaches.join(' | ')}`);
     await printFound(scenario, found);
@@ -100,7 +107,16 @@ async function runStorms(): Promise<void> {
   if (allowed > 0) console.log(`allowed: ${allowed} captures that were stored twice were left out by a stream`);
 }
 
-if (values.storms) await runStorms();
+/** Random schedules over a real PostgreSQL, in a schema `simulation` that is emptied for each of them. */
+async function runOnPostgres(url: string): Promise<void> {
+  const catalog = await openPostgresCatalog({ url, schema: 'simulation' });
+  onWorld = (world) => joinPostgres(world, catalog);
+  for (const scenario of scenarios) if (!scenario.goesBack && !scenario.isLossy) await runSeeds(scenario);
+  await catalog.close();
+}
+
+if (values.postgres !== undefined) await runOnPostgres(values.postgres);
+else if (values.storms) await runStorms();
 else if (values.bite) {
   const given = rulesOf(values.rule);
   const removed = given.length > 0 ? [given] : Object.keys(RULES).map((rule) => [rule]);

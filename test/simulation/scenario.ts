@@ -68,6 +68,8 @@ export type Schedule = {
   /** Asked before a choice: whether what can follow from this state was tried already. */
   readonly isKnown?: ((state: () => string) => boolean) | undefined;
   readonly trace?: Trace;
+  /** Called with the world before anything happens in it. */
+  readonly onWorld?: ((world: World) => Promise<void>) | undefined;
 };
 
 export async function runSchedule({
@@ -79,11 +81,13 @@ export async function runSchedule({
   onAllowed,
   isKnown,
   trace,
+  onWorld,
 }: Schedule): Promise<ScheduleResult> {
   const { goesBack, commitsBackMax = COMMITS_BACK_MAX } = scenario;
   const world = new World({ commitsBackMax: goesBack ? commitsBackMax : 0, without: prepared.without }, prepared);
   world.hasFaults = scenario.hasFaults ?? true;
   world.isEmbedded = goesBack === 'power cut';
+  await onWorld?.(world);
   const { stepsMax } = scenario;
   const ended = new Set<string>();
   const isKnownState = (processes: () => string) =>
@@ -91,6 +95,7 @@ export async function runSchedule({
   const scheduler = new Scheduler({
     choose,
     time: world,
+    isReal: world.twin !== undefined,
     actions: () => actions(),
     trace,
     ...(isKnown && { isKnown: isKnownState }),

@@ -212,7 +212,7 @@ export class SimulatedCatalog implements Catalog {
   get #inner(): World['catalog'] {
     const { onlyFor, catalog } = this.#world;
     if (onlyFor !== undefined && onlyFor !== this.#process.name) throw unreachable('it is lost');
-    return catalog;
+    return this.#world.twin ?? catalog;
   }
 
   async #isAdopting(): Promise<boolean> {

@@ -29,6 +29,8 @@ export type WorldOptions = {
 
 export class World {
   readonly catalog: MemoryCatalog;
+  /** The catalog and one on PostgreSQL beside it (postgres-twin.ts). */
+  twin: MemoryCatalog | undefined;
   readonly bucket: MemoryBucket;
   readonly disk: MemoryDisk;
   readonly book: Book;
