@@ -15,6 +15,7 @@ export type { Archive } from './archive.ts';
 export type { RebalanceMove, RebalanceOptions, RebalanceReport } from './balance/rebalance-report.ts';
 export type { RecordRestoreOptions, RecordRestoreReport } from './balance/restore.ts';
 export { captureId } from './capture-id.ts';
+export { withDatabase } from './cluster/with-database.ts';
 export { ARCHIVE_VERSION, type Policies, readConnector } from './connector.ts';
 export { type ContentKey, formatContentKey, parseContentKey } from './content-key.ts';
 export { createArchive, type InitOptions } from './create-archive.ts';

@@ -1,8 +1,8 @@
 /** `pinakes token`: makes, lists and revokes the named tokens of an archive, also while a server serves it. */
 import { randomBytes } from 'node:crypto';
-import { readConnector } from '../../archive/index.ts';
+import { withDatabase } from '../../archive/index.ts';
 import { badArgument, formatW3cDate, PinakesError } from '../../base/index.ts';
-import { hashOfToken, type NamedToken, RIGHTS, type Right, TokenFile } from '../../server/index.ts';
+import { hashOfToken, type NamedToken, openTokens, RIGHTS, type Right, type TokenStore } from '../../server/index.ts';
 import { enterCommand } from '../audited-command.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT_FINE } from '../outcome.ts';
@@ -25,9 +25,7 @@ const SIZE_UNITS: Readonly<Record<string, number>> = { '': 1, K: 1e3, M: 1e6, G:
 
 export async function tokenAdd(context: CommandContext, name: string, options: TokenAddOptions): Promise<number> {
   const { terminal, clock } = context;
-  const enter = (what: object) => enterToken(context, options, 'token add', what);
   if (!NAME.test(name)) throw badArgument(name, 'a name has up to 100 letters, digits, dots, dashes and underscores');
-  const file = await tokensOf(options);
   const secret = `pin_${randomBytes(SECRET_BYTES).toString('base64url')}`;
   const created = clock();
   const token: NamedToken = {
@@ -39,8 +37,11 @@ export async function tokenAdd(context: CommandContext, name: string, options: T
     ...(options.expires !== undefined && { expires: created + lifeOf(options.expires) }),
     ...(options.quota !== undefined && { quotaBytes: sizeOf(options.quota) }),
   };
-  await file.add(token);
-  await enter({ name, rights: token.rights, collections: token.collections });
+  const { rights, collections } = token;
+  await withTokens(context, options, async (tokens, enter) => {
+    await tokens.add(token);
+    await enter('token add', { name, rights, collections });
+  });
   if (options.json) {
     await terminal.json({ ...itemOf(token, 0), token: secret });
     return EXIT_FINE;
@@ -50,12 +51,14 @@ export async function tokenAdd(context: CommandContext, name: string, options: T
   return EXIT_FINE;
 }
 
-export async function tokenLs({ terminal, clock }: CommandContext, options: Options): Promise<number> {
-  const file = await tokensOf(options);
-  const tokens = await file.list();
-  if (tokens.length === 0) terminal.say('There is none; `pinakes token add NAME --rights read,add` adds one.');
-  for (const token of tokens) {
-    const used = await file.usedBytes(token);
+export async function tokenLs(context: CommandContext, options: Options): Promise<number> {
+  const { terminal, clock } = context;
+  const listed = await withTokens(context, options, async (store) => {
+    const all = await store.list();
+    return Promise.all(all.map(async (token) => ({ token, used: await store.usedBytes(token) })));
+  });
+  if (listed.length === 0) terminal.say('There is none; `pinakes token add NAME --rights read,add` adds one.');
+  for (const { token, used } of listed) {
     if (options.json) {
       await terminal.json(itemOf(token, used));
       continue;
@@ -79,28 +82,34 @@ export async function tokenRevoke(
   options: Options & { readonly dryRun?: boolean },
 ): Promise<number> {
   const { terminal } = context;
-  const file = await tokensOf(options);
-  if (options.dryRun) {
-    if (!(await file.list()).some((token) => token.name === name))
-      throw new PinakesError('TOKEN_UNKNOWN', { where: name });
-  } else {
-    await file.revoke(name);
-    await enterToken(context, options, 'token revoke', { name });
-  }
+  await withTokens(context, options, async (tokens, enter) => {
+    if (options.dryRun) {
+      if (!(await tokens.list()).some((token) => token.name === name))
+        throw new PinakesError('TOKEN_UNKNOWN', { where: name });
+      return;
+    }
+    await tokens.revoke(name);
+    await enter('token revoke', { name });
+  });
   if (options.json) await terminal.json({ name, revoked: !options.dryRun });
   else await terminal.line(options.dryRun ? `${name} would be revoked` : `${name} is revoked`);
   return EXIT_FINE;
 }
 
-function enterToken(context: CommandContext, { archive }: Options, purpose: string, what: object): Promise<void> {
-  const place = { directory: archive, database: undefined };
-  return enterCommand(context, place, { action: 'token', purpose, what, outcome: 'done' });
-}
+type Enter = (purpose: string, what: object) => Promise<void>;
 
-async function tokensOf({ archive }: Options): Promise<TokenFile> {
-  // Fails when there is no archive.
-  await readConnector(archive);
-  return new TokenFile(archive);
+/** Calls `work` with the tokens of the archive, and with a function that enters a change into the audit log. */
+function withTokens<Value>(
+  context: CommandContext,
+  { archive: directory }: Options,
+  work: (tokens: TokenStore, enter: Enter) => Promise<Value>,
+): Promise<Value> {
+  return withDatabase(directory, async (database) => {
+    const tokens = await openTokens(directory, database);
+    const enter: Enter = (purpose, what) =>
+      enterCommand(context, { directory, database }, { action: 'token', purpose, what, outcome: 'done' });
+    return work(tokens, enter).finally(() => tokens.close());
+  });
 }
 
 function itemOf({ name, rights, collections, created, expires, quotaBytes }: NamedToken, usedBytes: number): object {
