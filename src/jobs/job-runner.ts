@@ -18,6 +18,8 @@ const CLAIM_AGAIN_MS = 1000;
 export type RunningJob = {
   readonly archive: Archive;
   readonly jobId: string;
+  /** 1, or more when other servers died or stopped while they ran the job. */
+  readonly attempt: number;
   readonly input: unknown;
   readonly signal: AbortSignal;
   progress(progress: JobProgress): void;
@@ -39,9 +41,9 @@ export type JobWork = {
   readonly isCancellable?: boolean;
   /**
    * Whether another server may begin the job again, with the same input, when its server has died or stopped: the work
-   * continues from what is in the archive, or may be done twice. The default is false.
+   * continues from what is in the archive, or may be done twice. By default it is not.
    */
-  readonly isResumable?: boolean;
+  isResumable?(input: unknown): boolean;
   /** Whether the input is on the machine of the server that accepts the job, so that no other may run it. */
   isLocal?(input: unknown, archive: Archive): boolean;
   run(job: RunningJob): Promise<unknown>;
@@ -106,14 +108,18 @@ export class JobRunner {
     const { archive, newId, errors } = this.#options;
     if (this.#isStopping) throw errors.refusal('stopping');
     const { input, origin, by, lane, once, run } = submission;
-    const { isCancellable = true, isResumable = false, isLocal } = this.#works.get(kind) ?? {};
+    const work = this.#works.get(kind);
     const id = newId().replace(/^<urn:uuid:|>$/g, '');
     const { promise: over, resolve } = Promise.withResolvers<Job>();
     this.#waiting.set(id, resolve);
     if (run) this.#runs.set(id, run);
-    const place = { isResumable, isLocal: run !== undefined || (isLocal?.(input, archive) ?? false) };
+    const place = {
+      isCancellable: work?.isCancellable ?? true,
+      isResumable: work?.isResumable?.(input) ?? false,
+      isLocal: run !== undefined || (work?.isLocal?.(input, archive) ?? false),
+    };
     try {
-      const submitted = await this.queue.submit({ id, kind, input, origin, by, lane, isCancellable, ...place, once });
+      const submitted = await this.queue.submit({ id, kind, input, origin, by, lane, ...place, once });
       if (submitted.kind === 'refused') throw errors.refusal(submitted.why);
       if (submitted.kind === 'submitted') return { job: submitted.job, over };
       this.#forget(id);
@@ -224,6 +230,7 @@ export class JobRunner {
     return {
       archive: this.#options.archive,
       jobId: claim.job.id,
+      attempt: claim.epoch,
       input: claim.job.input,
       signal: claim.signal,
       progress: (progress) => queue.record(claim, { progress }),

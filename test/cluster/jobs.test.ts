@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
@@ -106,6 +108,11 @@ describe('jobs in a cluster', { skip: noPostgres }, () => {
     catalog = made.catalog;
     for (let number = 0; number < 3; number++)
       await made.archive.store(page(`http://a.example/${number}`, NOON, contentOf(`page ${number}`)));
+    const { database } = made.archive;
+    await database!.query(
+      `update ${database!.schema}.notes set text = convert_to(jsonb_set(convert_from(text, 'UTF8')::jsonb,
+         '{settings,crawl}', '{"privateNetworks": ["127.0.0.1/32"]}')::text, 'UTF8') where name = 'settings'`,
+    );
     await made.archive.close();
     [one, two] = await Promise.all([start(), start()]);
   });
@@ -216,5 +223,32 @@ describe('jobs in a cluster', { skip: noPostgres }, () => {
     assert.match(log[1]!, /has ended; the job begins again on another/);
     await one.cancel(again);
     assert.equal((await one.over(again)).state, 'cancelled');
+  });
+
+  test('the crawl of a killed server is continued by another, and no page of it is missing', async (t) => {
+    two = await start();
+    const names = Array.from({ length: 25 }, (_, number) => `/page-${number}`);
+    const asked: string[] = [];
+    const site = createServer(({ url }, response) => {
+      asked.push(url!);
+      response.setHeader('content-type', 'text/html');
+      response.end(`<title>${url}</title>${names.map((name) => `<a href="${name}">${name}</a>`).join('')}`);
+    }).listen(0, '127.0.0.1');
+    await once(site, 'listening');
+    t.after(() => site.close());
+    const root = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`;
+    const { id } = await one.submit('crawl', { seeds: [root], collection: 'site', delayMs: 100, fresh: true });
+    const running = await one.when(id, ({ progress }) => (progress?.done ?? 0) > 5);
+    const [killed, other] = one.isNamed(running) ? [one, two] : [two, one];
+    killed.process.kill('SIGKILL');
+    const job = await other.over(id);
+    assert.deepEqual([job.state, other.isNamed(job), job.attempt], ['done', true, 2], JSON.stringify(job));
+    const found = (await (await other.call(`/cdx?url=${root}*&fl=original&output=json`)).json()) as string[][];
+    assert.deepEqual(
+      new Set(found.slice(1).map(([url]) => url)),
+      new Set([root, ...[...names, '/robots.txt'].map((name) => new URL(name, root).href)]),
+    );
+    const again = asked.length - new Set(asked).size;
+    assert.ok(again < 10, `${again} pages were asked for again`);
   });
 });

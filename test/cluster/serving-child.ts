@@ -15,7 +15,7 @@ const [directory, token, jobLeaseMs] = process.argv.slice(2) as [string, string,
 function waiting(name: string, isResumable: boolean): JobKind {
   return {
     name,
-    isResumable,
+    isResumable: () => isResumable,
     lane: name,
     input: Type.Object({}),
     run: async ({ signal, progress, say }) => {

@@ -17,7 +17,7 @@ export const copiesKind: JobKind = defineJobKind({
   name: 'copies',
   lane: 'copies',
   // Copies that are made are not made again.
-  isResumable: true,
+  isResumable: () => true,
   input: closed({}),
   run: ({ archive, signal, progress }) =>
     archive.makeCopies({

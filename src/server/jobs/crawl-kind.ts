@@ -66,11 +66,19 @@ const CrawlInput = closed({
 export const crawlKind: JobKind = defineJobKind({
   name: 'crawl',
   lane: 'crawl',
+  // The queue of URLs is shared. A scheduled crawl stays due instead, and is submitted again.
+  isResumable: (input) => (input as { mode?: string }).mode !== 'scheduled',
   input: CrawlInput,
   run: async (context, { mode = 'new', seeds = [], fresh = false, collection = 'default', ...settings }) => {
     if (mode === 'new' && seeds.length === 0)
       throw badRequest('a crawl needs at least one URL', 'Name the seeds.', 'seeds');
-    const report = await run(context, mode, seeds, { ...settings, collection }, fresh);
+    // What a server that died has done of the job is not dropped.
+    const isFresh = fresh && context.attempt === 1;
+    const report = await run(context, mode, seeds, { ...settings, collection }, isFresh).catch((error: unknown) => {
+      const isHelped = error instanceof PinakesError && error.code === 'CRAWL_RUNNING' && context.attempt > 1;
+      if (!isHelped) throw error;
+      return join(context, collection);
+    });
     // The pages fetched so far are kept, and the crawl can be resumed.
     if (report.outcome === 'interrupted') context.signal.throwIfAborted();
     return report;
@@ -102,6 +110,12 @@ async function run(
   }
   if (mode === 'resume') return resumeCrawl(archive, settings.collection, settings, options);
   return crawl(archive, seeds, settings, { ...options, fresh });
+}
+
+/** Continues a crawl whose server died while others helped it. */
+async function join({ archive, signal, progress }: JobContext, collection: string): Promise<CrawlReport> {
+  const { joinCrawl } = await import('../../crawl/index.ts');
+  return await joinCrawl(archive, collection, { signal, onProgress: (now) => progress(progressOf(now)) });
 }
 
 function progressOf({ fetched, queued, bytes, failed, unchanged, duplicate, url, ...rest }: CrawlProgress) {

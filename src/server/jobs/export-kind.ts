@@ -37,7 +37,7 @@ export function exportKind(store: ExportStore, software: string): JobKind {
     name: 'export',
     lane: 'export',
     // The file is made anew on the other server.
-    isResumable: true,
+    isResumable: () => true,
     input: ExportInput,
     run: async (context, input) => {
       const { archive, jobId, signal } = context;

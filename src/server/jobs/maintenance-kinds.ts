@@ -11,7 +11,7 @@ import { defineJobKind, type JobKind, LISTED_MAX } from './job-kind.ts';
 export const compactKind: JobKind = defineJobKind({
   name: 'compact',
   // Each segment is swapped by itself, and what is compacted is not compacted again.
-  isResumable: true,
+  isResumable: () => true,
   input: closed({}),
   run: async ({ archive, signal, progress }) => {
     const dead = (await archive.segments()).filter(({ deadBytes }) => deadBytes > 0);
@@ -30,7 +30,7 @@ export const compactKind: JobKind = defineJobKind({
 export const verifyKind: JobKind = defineJobKind({
   name: 'verify',
   lane: 'verify',
-  isResumable: true,
+  isResumable: () => true,
   input: closed({
     depth: Type.Optional(Type.Enum(['quick', 'full'], { description: '`quick` does not hash payloads.' })),
   }),
@@ -91,7 +91,7 @@ export const takedownKind: JobKind = defineJobKind({
 export const takedownCheckKind: JobKind = defineJobKind({
   name: 'takedown-check',
   lane: 'verify',
-  isResumable: true,
+  isResumable: () => true,
   input: closed({
     takedown: Type.Optional(Type.Integer({ minimum: 1, description: 'The number of a takedown. Default: all.' })),
     by: TakedownGround.properties.by,

@@ -15,7 +15,7 @@ export const mirrorSyncKind: JobKind = defineJobKind({
   name: 'mirror-sync',
   lane: 'mirror',
   // A sync goes on where the last one was.
-  isResumable: true,
+  isResumable: () => true,
   isLocal: (input, archive) => isDirectory(archive, (input as { mirror?: string }).mirror),
   input: closed({
     mirror: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Its name. Default: all.' })),
