@@ -254,7 +254,12 @@ export class Archive implements CaptureReader {
 
   async compact(options: CompactOptions = {}): Promise<CompactReport> {
     const { compactArchive } = await import('./maintain/compact.ts');
-    return this.#maintain(() => this.#opened.freeing(() => compactArchive(this.#opened, options)));
+    return this.#maintain(async () => {
+      const report = await this.#opened.freeing(() => compactArchive(this.#opened, options));
+      if (!this.#opened.cluster) return report;
+      const { mergeSegments } = await import('./balance/merge.ts');
+      return { ...report, merged: await mergeSegments(this.#opened, options) };
+    });
   }
 
   /**

@@ -124,4 +124,34 @@ describe('an archive in a cluster', { skip: noPostgres }, () => {
     assert.equal((await Array.fromAsync(one.blocks())).flat().length, 1);
     await one.close();
   });
+
+  test('what many short processes leave is merged, and stays what it was after a rebuild', async () => {
+    const { catalog, archive: one } = await cluster.archive();
+    const directory = await cluster.machine(catalog);
+    for (let number = 0; number < 9; number++) {
+      const process = await cluster.open(directory);
+      await process.store(page(`http://a.example/${number}`, NOON + number, contentOf(`put ${number}`)));
+      await process.close();
+    }
+    await one.delete({ url: 'http://a.example/4' });
+    assert.equal((await one.segments()).filter(({ collection }) => collection > 0).length, 9);
+    const { merged } = await one.compact();
+    assert.equal(merged, 8);
+    assert.deepEqual(
+      (await one.segments()).filter(({ collection }) => collection > 0).map(({ records }) => records),
+      // That of the deleted capture has only records about itself.
+      [2, 10],
+    );
+    for (const number of [0, 3, 8])
+      assert.equal(
+        String(await payloadAt(one, `http://a.example/${number}`)),
+        String(Buffer.from(contentOf(`put ${number}`))),
+      );
+    const { errors, warnings } = await one.verify();
+    assert.deepEqual([errors, warnings], [0, 0]);
+    await one.rebuild();
+    assert.equal((await one.totals()).captures, 8);
+    assert.equal((await one.verify()).errors, 0);
+    await one.close();
+  });
 });

@@ -53,6 +53,8 @@ export type CompactReport = StayingSegments & {
   segments: number;
   promoted: number;
   repointed: number;
+  /** Small segments that were merged into others, in a cluster. */
+  merged: number;
   bytesBefore: number;
   bytesAfter: number;
   /** Segments that stay as they are because they are damaged: writing them anew would lose the damaged bytes. */
@@ -69,6 +71,7 @@ export async function compactArchive(archive: OpenedArchive, options: CompactOpt
     segments: 0,
     promoted: 0,
     repointed: 0,
+    merged: 0,
     bytesBefore: 0,
     bytesAfter: 0,
     ...noneStaying(),

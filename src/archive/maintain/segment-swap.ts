@@ -51,17 +51,26 @@ export function beginReplacement(
   kind: SegmentKind,
   fields: readonly Field[],
 ): Promise<ReplacementWriter> {
-  return beginWriting(archive, replaced, kind, fields, false);
+  return beginWriting(archive, [replaced], kind, fields, false);
+}
+
+/** Lists and begins a segment that replaces several others of one volume. They are sealed. */
+export function beginMerge(
+  archive: OpenedArchive,
+  replaced: readonly Segment[],
+  kind: SegmentKind,
+): Promise<ReplacementWriter> {
+  return beginWriting(archive, replaced, kind, [], false);
 }
 
 /** Lists and begins a segment in another volume for some records of a sealed segment. */
 export function beginRelocation(archive: OpenedArchive, old: Segment, kind: SegmentKind): Promise<ReplacementWriter> {
-  return beginWriting(archive, old, kind, [], true);
+  return beginWriting(archive, [old], kind, [], true);
 }
 
 function beginWriting(
   archive: OpenedArchive,
-  old: Segment,
+  olds: readonly Segment[],
   kind: SegmentKind,
   fields: readonly Field[],
   isRelocation: boolean,
@@ -69,7 +78,7 @@ function beginWriting(
   return withLease(archive, kind.volume, async ({ lease }) => {
     const { catalog, stores, clock, newId } = archive;
     const options = { catalog, stores, writer: archive.newWriter(lease), clock, newId };
-    const written = await ReplacementWriter.begin(options, [old], kind, fields, isRelocation);
+    const written = await ReplacementWriter.begin(options, olds, kind, fields, isRelocation);
     archive.segmentRegistry.replacing.add(written.row.number);
     return written;
   });
@@ -96,7 +105,7 @@ export async function relocateIn(archive: OpenedArchive, written: Replacement): 
         if (!moved) await swaps.discard(row);
         return moved;
       } catch (error) {
-        await giveUp(archive, swaps, row, old).catch(() => {});
+        await giveUp(archive, swaps, row, [row.number, old.number]).catch(() => {});
         throw error;
       } finally {
         segmentRegistry.replacing.delete(row.number);
@@ -106,23 +115,22 @@ export async function relocateIn(archive: OpenedArchive, written: Replacement): 
   );
 }
 
-/** Swaps a replacement in, and removes the replaced segment. Returns the row of the replacement. */
+/** Swaps a replacement in, and removes the replaced segments. Returns the row of the replacement. */
 export async function swapIn(archive: OpenedArchive, replacement: Replacement): Promise<Segment> {
   const { segmentRegistry, catalog } = archive;
   const { row, bytes, records, runs, replaced } = replacement;
-  const [old] = replaced;
-  assert(old && replaced.length === 1, 'the archive replaces segments one by one');
+  const numbers = [row, ...replaced].map(({ number }) => number);
   return withLease(archive, row.volume, async (held) => {
     const swaps = swapsOf(archive, row.volume, held);
     try {
-      await enterTombstones(archive, old);
+      for (const old of replaced) await enterTombstones(archive, old);
       // Readers find the replacement as soon as the first capture is moved to it.
       segmentRegistry.put({ ...row, state: 'sealed', bytes, records, roots: runs.roots });
       const swapped = await swaps.swap(replacement);
       assert(swapped, 'nothing that the plan relied on has changed');
-      await refreshSegments(archive, [row.number, old.number]);
+      await refreshSegments(archive, numbers);
     } catch (error) {
-      await giveUp(archive, swaps, row, old).catch(() => {});
+      await giveUp(archive, swaps, row, numbers).catch(() => {});
       throw error;
     } finally {
       segmentRegistry.replacing.delete(row.number);
@@ -133,12 +141,12 @@ export async function swapIn(archive: OpenedArchive, replacement: Replacement): 
 }
 
 /** After a failure: a swap that began is finished before the next change, and any other replacement is discarded. */
-async function giveUp(archive: OpenedArchive, swaps: Swaps, row: Segment, old: Segment): Promise<void> {
+async function giveUp(archive: OpenedArchive, swaps: Swaps, row: Segment, numbers: readonly number[]): Promise<void> {
   // A catalog that takes no changes may have made the last one: only the next opening finds out.
   const isUnclear = archive.catalog.refusal !== undefined;
   if (!isUnclear && (await archive.catalog.segment(row.number))?.state === 'open')
     await swaps.discard(row).catch(() => {});
-  await refreshSegments(archive, [row.number, old.number]);
+  await refreshSegments(archive, numbers);
 }
 
 /** Removes a replacement that is not swapped in. */

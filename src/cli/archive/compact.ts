@@ -37,7 +37,8 @@ async function compact(
   const dead = (await archive.segments()).filter((segment) => segment.deadBytes > 0);
   const deadBytes = dead.reduce((sum, segment) => sum + segment.deadBytes, 0);
   const print = async (line: string) => (options.json ? undefined : terminal.line(line));
-  if (options.dryRun || dead.length === 0) {
+  // In a cluster there are also records to share and segments to merge.
+  if (options.dryRun || (dead.length === 0 && !archive.cluster)) {
     const staying = await archive.previewCompact();
     const left = staying.readOnly.length + staying.waiting.length + staying.kept.length;
     const written = left === 0 ? 'these' : `${dead.length - left} of them`;
@@ -64,6 +65,7 @@ async function compact(
     `${counted(report.segments, 'segment')} rewritten: ${formatBytes(report.bytesBefore)} before, ${formatBytes(report.bytesAfter)} after; ` +
       `${counted(report.promoted, 'revisit')} became ${report.promoted === 1 ? 'a full record' : 'full records'}, ${report.repointed} ${report.repointed === 1 ? 'now refers' : 'now refer'} to another record`,
   );
+  if (report.merged > 0) await print(`${counted(report.merged, 'small segment')} merged into larger ones`);
   sayStaying(terminal, report, options);
   for (const { segment, why } of report.damaged)
     terminal.say(
