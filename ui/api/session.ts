@@ -15,9 +15,12 @@ export type SessionState = { readonly session?: Session; readonly error?: ApiErr
 
 let state: SessionState = {};
 let isAsking = false;
+/** The token has changed since the server was asked. */
+let isOutdated = false;
 let isStarted = false;
 
 function ask(): void {
+  isOutdated = isAsking;
   if (isAsking) return;
   isAsking = true;
   get<Session>('/api/session')
@@ -31,7 +34,9 @@ function ask(): void {
     )
     .finally(() => {
       isAsking = false;
-      dispatchEvent(new Event(KNOWN));
+      // What the server said of another token does not count.
+      if (isOutdated) ask();
+      else dispatchEvent(new Event(KNOWN));
     });
 }
 

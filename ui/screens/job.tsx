@@ -101,7 +101,7 @@ function JobDetail({ job }: { job: Job }) {
           <pre class="log">{job.log.join('\n')}</pre>
         </section>
       )}
-      <AccessGate why="Seeing the details and the result of this job" right={rightOfKind(job.kind)}>
+      <AccessGate why="Seeing the details and the result of a job" right={rightOfKind(job.kind)}>
         <details open={sentences.length === 0 && facts.length > 0}>
           <summary>All details</summary>
           <Facts facts={facts} />
