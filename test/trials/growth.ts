@@ -51,12 +51,15 @@ export async function tryGrowth(argv: readonly string[]): Promise<void> {
   for (const size of values.sizes.split(',').map(Number)) {
     const costs = await measure(size, rounds, values['drop-caches']);
     first ??= costs;
-    const ratio = (of: keyof Costs) => (costs[of] / first![of]).toFixed(2);
-    say(`  against the first size: commit ${ratio('commitMs')}, look-up ${ratio('lookUpMs')}`);
+    const ratio = (of: keyof Costs, time: keyof Cost) => (costs[of][time] / first![of][time]).toFixed(2);
+    const ratios = (of: keyof Costs) => `${ratio(of, 'ms')} (processor ${ratio(of, 'processorMs')})`;
+    say(`  against the first size: commit ${ratios('commit')}, look-up ${ratios('lookUp')}`);
   }
 }
 
-type Costs = { readonly commitMs: number; readonly lookUpMs: number };
+/** The time of the usual run, and the mean of the server's processor time. */
+type Cost = { readonly ms: number; readonly processorMs: number };
+type Costs = { readonly commit: Cost; readonly lookUp: Cost };
 
 async function measure(size: number, rounds: number, dropsCaches: boolean): Promise<Costs> {
   // Filled with enough memory, then started again with little.
@@ -81,7 +84,7 @@ async function measure(size: number, rounds: number, dropsCaches: boolean): Prom
     );
     const catalog = await openPostgresCatalog({ url: server.url, schema: SCHEMA });
     try {
-      return await costsOf(catalog, size, rounds, dropsCaches);
+      return await costsOf(server, catalog, { size, rounds, dropsCaches });
     } finally {
       await catalog.close();
     }
@@ -90,7 +93,11 @@ async function measure(size: number, rounds: number, dropsCaches: boolean): Prom
   }
 }
 
-async function costsOf(catalog: CopyableCatalog, size: number, rounds: number, dropsCaches: boolean): Promise<Costs> {
+async function costsOf(
+  server: PostgresServer,
+  catalog: CopyableCatalog,
+  { size, rounds, dropsCaches }: { readonly size: number; readonly rounds: number; readonly dropsCaches: boolean },
+): Promise<Costs> {
   const random = seededRandom(size);
   const database = catalog.database!;
   const wal = async () => {
@@ -104,41 +111,42 @@ async function costsOf(catalog: CopyableCatalog, size: number, rounds: number, d
       from pg_database where datname = current_database()`)
       )[0]!.pages,
     );
-  const commits: number[] = [];
-  const lookUps: number[] = [];
   const pages = await read();
   await database.query('checkpoint');
   await delay(1500);
   const before = await wal();
-  for (let round = 0; round < rounds; round++) {
-    if (dropsCaches) await writeFile('/proc/sys/vm/drop_caches', '1');
-    const digests = Array.from({ length: LOOKED_UP }, () => digestOf(below(random, size * 2)));
-    lookUps.push(await timed(() => catalog.findBlocks(digests)));
-    const group = groupOf(size, round, random);
-    commits.push(
-      await timed(async () => {
-        const { kind } = await catalog.commit(group);
-        if (kind !== 'committed') throw new Error(`the commit is ${kind}`);
-      }),
-    );
-  }
+  const phase = async (work: (round: number) => Promise<unknown>): Promise<Cost> => {
+    const times: number[] = [];
+    const processor = server.processorMs();
+    for (let round = 0; round < rounds; round++) {
+      if (dropsCaches) await writeFile('/proc/sys/vm/drop_caches', '1');
+      const started = performance.now();
+      await work(round);
+      times.push(performance.now() - started);
+    }
+    return { ms: typical(times), processorMs: (server.processorMs() - processor) / rounds };
+  };
+  const lookUp = await phase(() =>
+    catalog.findBlocks(Array.from({ length: LOOKED_UP }, () => digestOf(below(random, size * 2)))),
+  );
+  const commit = await phase(async (round) => {
+    const { kind } = await catalog.commit(groupOf(size, round, random));
+    if (kind !== 'committed') throw new Error(`the commit is ${kind}`);
+  });
   await delay(1500);
   const after = await wal();
   const captures = rounds * COMMIT_CAPTURES;
-  const costs = { commitMs: typical(commits), lookUpMs: typical(lookUps) };
   say(
-    `  commit of ${COMMIT_CAPTURES} captures ${costs.commitMs.toFixed(2)} ms, look-up of ${LOOKED_UP} digests ` +
-      `${costs.lookUpMs.toFixed(2)} ms (of ${rounds}), ${Math.round((after.bytes - before.bytes) / captures)} bytes of WAL a capture ` +
+    `  commit of ${COMMIT_CAPTURES} captures ${shown(commit)}, look-up of ${LOOKED_UP} digests ${shown(lookUp)} ` +
+      `(of ${rounds}), ${Math.round((after.bytes - before.bytes) / captures)} bytes of WAL a capture ` +
       `(${((after.images - before.images) / captures).toFixed(2)} images of pages right after a checkpoint), ` +
       `${Math.round(((await read()) - pages) / rounds)} pages read a round`,
   );
-  return costs;
+  return { commit, lookUp };
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  await work();
-  return performance.now() - started;
+function shown({ ms, processorMs }: Cost): string {
+  return `${ms.toFixed(1)} ms (${processorMs.toFixed(1)} ms of the server's processor time)`;
 }
 
 /** The first quartile: what other programs on the machine take comes on top of it. */
