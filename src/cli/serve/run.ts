@@ -246,10 +246,12 @@ async function tokenOf(given: string | undefined): Promise<string> {
   return token;
 }
 
-async function prepare({ terminal }: CommandContext, options: ServeOptions): Promise<void> {
+async function prepare({ terminal, newId }: CommandContext, options: ServeOptions): Promise<void> {
   if (!options.init || existsSync(join(options.archive, 'archive.yaml'))) return;
-  await createArchive(options.archive);
-  terminal.say(`There was no archive in ${options.archive}, so an empty one was created.`);
+  const { PINAKES_CATALOG: address } = process.env;
+  const isNew = await createArchive(options.archive, address ? { catalog: { address, newId } } : {});
+  if (!isNew) terminal.say(`The archive in the database is used; ${options.archive} is the directory of this machine.`);
+  else terminal.say(`There was no archive in ${options.archive}, so an empty one was created.`);
 }
 
 function serverOptions(context: CommandContext, archive: Archive): Omit<ServerOptions, keyof Settings> {
