@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -43,6 +45,27 @@ describe('operating a cluster', { skip: noPostgres }, () => {
     assert.deepEqual(living(), []);
     assert.equal((await archive.totals()).captures, 1);
     await archive.close();
+  });
+
+  test('a token that one machine adds is known to all, until one revokes it', async () => {
+    const { catalog, archive } = await cluster.archive();
+    const [one, other] = [await cluster.machine(catalog), await cluster.machine(catalog)];
+    const [added] = pinakesJson(one, 'token', 'add', 'crawler', '-a', '.', '--rights', 'add', '--json');
+    assert.match(String(added!.token), /^pin_/);
+    const names = () => pinakesJson(other, 'token', 'ls', '-a', '.', '--json').map(({ name }) => name);
+    assert.deepEqual(names(), ['crawler']);
+    pinakesJson(other, 'token', 'revoke', 'crawler', '-a', '.', '--json');
+    assert.deepEqual(names(), []);
+    await archive.close();
+  });
+
+  test('machines that create the archive at the same moment all have the same one', async () => {
+    const catalog = cluster.newCatalog();
+    const directories = await Promise.all(Array.from({ length: 6 }, () => cluster.machine(catalog)));
+    const ids = directories.map(
+      (directory) => /^id: (.*)$/m.exec(readFileSync(join(directory, 'archive.yaml'), 'utf8'))![1],
+    );
+    assert.equal(new Set(ids).size, 1);
   });
 
   test('statements and leases are counted, and a server without its database is alive and not ready', async (t) => {
