@@ -36,7 +36,7 @@ const ours = services.filter(([, { image }]) => image === 'pinakes');
 const servers = ours.filter(([, { command = [] }]) => command[0] === 'serve');
 
 /** The value of an option that is typed as `--name=value` or `--name value`. */
-function valueOf(words: readonly string[], option: string): string | undefined {
+function optionValue(words: readonly string[], option: string): string | undefined {
   const at = words.findIndex((word) => word === option || word.startsWith(`${option}=`));
   return words[at]?.includes('=') ? words[at].slice(option.length + 1) : words[at + 1];
 }
@@ -77,10 +77,10 @@ suite('deploy', () => {
 
   test('servers get longer to leave than they give their work', () => {
     for (const [name, { command = [], stop_grace_period: grace = '' }] of servers)
-      assert.ok(Number.parseInt(grace, 10) > Number(valueOf(command, '--leave-seconds')), name);
+      assert.ok(Number.parseInt(grace, 10) > Number(optionValue(command, '--leave-seconds')), name);
     const unit = textOf('systemd/pinakes.service');
     const [, patience] = /^TimeoutStopSec=(\d+)$/m.exec(unit)!;
-    assert.ok(Number(patience) > Number(valueOf(unitWords(unit), '--leave-seconds')));
+    assert.ok(Number(patience) > Number(optionValue(unitWords(unit), '--leave-seconds')));
   });
 
   test('what the compose file names exists in it, and everything is used', () => {
@@ -116,7 +116,7 @@ suite('deploy', () => {
     };
     const command = servers[0]![1].command!;
     const { ipam } = compose.networks.inside!;
-    assert.equal(valueOf(command, '--proxy'), ipam.config[0]!.subnet);
+    assert.equal(optionValue(command, '--proxy'), ipam.config[0]!.subnet);
     for (const [name, option] of [
       ['pinakes_readers', '--port'],
       ['pinakes_writers', '--port'],
@@ -127,7 +127,7 @@ suite('deploy', () => {
           servers.some(([server]) => server === host),
           host,
         );
-        assert.equal(port, valueOf(command, option), `${name} ${host}`);
+        assert.equal(port, optionValue(command, option), `${name} ${host}`);
       }
     const reached = ['pinakes_readers', 'pinakes_writers'].flatMap((name) => upstream(name).map(([host]) => host));
     assert.deepEqual(reached.sort(), servers.map(([name]) => name).sort(), 'every server is behind the proxy');
@@ -137,7 +137,7 @@ suite('deploy', () => {
       at,
       name,
     ]);
-    const origins = ['--ui-origin', '--replay-origin'].map((option) => new URL(valueOf(command, option)!));
+    const origins = ['--ui-origin', '--replay-origin'].map((option) => new URL(optionValue(command, option)!));
     assert.deepEqual(
       listened,
       origins.map(({ hostname, port: at }) => [at, hostname]),
@@ -162,7 +162,7 @@ suite('deploy', () => {
   test('each unit may write where its command writes', () => {
     const serve = textOf('systemd/pinakes.service');
     const [, state] = /^StateDirectory=(.*)$/m.exec(serve)!;
-    assert.ok(valueOf(unitWords(serve), '--archive')!.startsWith(`/var/lib/${state}/`));
+    assert.ok(optionValue(unitWords(serve), '--archive')!.startsWith(`/var/lib/${state}/`));
     const volume = textOf('systemd/pinakes-volume.service');
     const [, writable] = /^ReadWritePaths=(.*)$/m.exec(volume)!;
     assert.equal(unitWords(volume)[2], writable);
