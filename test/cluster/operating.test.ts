@@ -70,7 +70,7 @@ describe('operating a cluster', { skip: noPostgres }, () => {
 
   test('statements and leases are counted, and a server without its database is alive and not ready', async (t) => {
     const telemetry = new Telemetry(() => performance.now());
-    const { archive } = await cluster.archive({ observe: telemetry.observe });
+    const { archive } = await cluster.archive({ observe: telemetry.observe, clusterTimes: {} });
     const { server } = await makeServer(t, { archive, telemetry });
     await archive.store(page('http://a.example/', NOON, contentOf('a page')));
     const { text } = await ask(server.uiAddress, '/metrics');
