@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { archiveCommand } from '../archive-command.ts';
 import { appendValue, type CommandContext, choiceOption, commandAction } from '../command.ts';
-import { withSignInFlags } from './sign-in-flags.ts';
+import { withSignInFlags } from './sign-in-options.ts';
 
 export function registerServe(program: Command, context: CommandContext, setExitCode: (code: number) => void): void {
   const run = commandAction(context, setExitCode);
