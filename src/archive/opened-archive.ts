@@ -28,6 +28,7 @@ import {
   type SegmentStores,
   SegmentWriter,
   sequenceOf,
+  shareCounters,
   type WriteOutcome,
 } from '../ledger/index.ts';
 import { Cluster, type ClusterTimes } from './cluster/cluster.ts';
@@ -160,6 +161,7 @@ export class OpenedArchive {
     // Without a stopwatch every answer is preceded by a question.
     const elapsed = options.stopwatch ?? nextSecond();
     this.catalog = catalog.isShared ? readableCatalog(catalog, elapsed) : catalog;
+    shareCounters(this.catalog, catalog);
     this.volumes = volumes;
     this.fingerprint = fingerprint;
     const counters = countersOf(catalog);

@@ -78,6 +78,11 @@ export function countersOf(catalog: object): LedgerCounters {
   return counters;
 }
 
+/** A catalog in front of another one has the counters of that one. */
+export function shareCounters(front: object, catalog: object): void {
+  countersByCatalog.set(front, countersOf(catalog));
+}
+
 const COMMIT = { system: 'ledger', name: 'commit' } as const;
 
 /** Commits a group, and counts the outcome. */

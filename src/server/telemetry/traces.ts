@@ -41,7 +41,18 @@ import type { RequestSpan, Span, Traces, TracesOptions } from './span.ts';
 
 const CLOSE_MS_MAX = 5000;
 /** Outcomes of calls that are answers, and not failures. */
-const ANSWERS: ReadonlySet<string> = new Set(['ok', 'committed', 'stale', 'known', 'barred', 'moved', 'aborted']);
+const ANSWERS: ReadonlySet<string> = new Set([
+  'ok',
+  'committed',
+  'stale',
+  'known',
+  'barred',
+  'moved',
+  'aborted',
+  '404',
+  '412',
+  '416',
+]);
 
 type Scope = { readonly context: Context; isOpen: boolean };
 

@@ -200,8 +200,20 @@ export class S3Connection {
 
   async #counted<T>(kind: RequestKind, send: Send<T>, abort: AbortSignal): Promise<T> {
     using _pending = this.counter.begin(kind);
-    const sent = () => send(this.#client, abort);
-    return await (this.#observe?.({ system: 's3', name: kind, target: this.volume }, sent) ?? sent());
+    if (!this.#observe) return await send(this.#client, abort);
+    const call = { system: 's3', name: kind, target: this.volume } as const;
+    const sent = async () => {
+      try {
+        return { value: await send(this.#client, abort) };
+      } catch (error) {
+        return { error };
+      }
+    };
+    const answer = await this.#observe(call, sent, (answered) =>
+      'error' in answered ? outcomeOf(answered.error) : 'ok',
+    );
+    if ('error' in answer) throw answer.error;
+    return answer.value;
   }
 
   /** A date has whole seconds, so it fits when some moment of its second lies within the request. */
@@ -220,6 +232,12 @@ export class S3Connection {
       { step: 'deserialize', priority: 'low', name: 'observeDates' },
     );
   }
+}
+
+/** The status of an answer. Many are what a caller expects: 404 for a missing object, 412 for a condition. */
+function outcomeOf(error: unknown): string {
+  const { status } = failureOf(error);
+  return status === undefined ? 'failed' : String(status);
 }
 
 export type Send<T> = (client: S3Client, abortSignal: AbortSignal) => Promise<T>;
