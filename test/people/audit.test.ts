@@ -173,7 +173,7 @@ test('the log says who added, exported, deleted and was refused, by people and b
     'server token of the server export begun',
   ])
     assert.ok(lines.includes(line), `${line} is not in\n${lines.join('\n')}`);
-  const deleted = items.find(({ action }) => action === 'delete')!;
+  const deleted = items.find(({ action, outcome }) => action === 'delete' && outcome === 'begun')!;
   assert.deepEqual((deleted.what as { input: object }).input, { selection });
   assert.equal((deleted.what as { job: string }).job, id);
   assert.equal(deleted.address, '127.0.0.1');
