@@ -2,6 +2,7 @@
 import { enableCompileCache } from 'node:module';
 import { benchArchive } from './archive.ts';
 import { benchCatalog } from './catalog.ts';
+import { benchCluster } from './cluster.ts';
 import { benchCompare } from './compare.ts';
 import { benchCrawl } from './crawl.ts';
 import { benchDuplicates } from './duplicates.ts';
@@ -19,6 +20,7 @@ import { benchVerifyBeside } from './verify-beside.ts';
 const BENCHES: Record<string, (argv: readonly string[]) => Promise<void>> = {
   archive: benchArchive,
   catalog: benchCatalog,
+  cluster: benchCluster,
   compare: benchCompare,
   crawl: benchCrawl,
   duplicates: benchDuplicates,
