@@ -188,6 +188,7 @@ async function runCrawl(
       if (run.kind === 'again') engine.tally.counts.outOfScope += await frontier.planRecrawl(isWantedKnown);
       else await engine.offerSeeds();
     }
+    options.onRun?.(run.number, state.isShared);
     const resumedAt = archive.clock() - frontier.elapsedMsBefore;
     for (;;) {
       const ended = await engine.run();
@@ -201,7 +202,8 @@ async function runCrawl(
           ? await expunge(archive, run, await frontier.goneUrls())
           : 0;
       const counts = { ...end.counts, expunged: end.counts.expunged + expunged };
-      const report = reportOf(archive, run, engine, { ...ended, resumedAt, ...end, counts });
+      const { known, queued } = await engine.lastTotals();
+      const report = reportOf(archive, run, engine, { ...ended, resumedAt, ...end, counts, known, queued });
       if (isLast) {
         await keepReport(archive, report);
         await frontier.finish(report);
@@ -251,7 +253,9 @@ function reportOf(
     counts,
     failedUrls,
     partlyReadUrls,
-  }: Pick<CrawlReport, 'outcome' | 'counts' | 'failedUrls' | 'partlyReadUrls'> & {
+    known,
+    queued,
+  }: Pick<CrawlReport, 'outcome' | 'counts' | 'failedUrls' | 'partlyReadUrls' | 'known' | 'queued'> & {
     limit: CrawlReport['limit'];
     resumedAt: EpochMs;
   },
@@ -259,7 +263,6 @@ function reportOf(
   const now = archive.clock();
   const elapsedMs = now - resumedAt;
   const { software } = archive;
-  const { known, queued } = engine.totals;
   // Other crawlers of the run have counted pages too.
   const otherPages = counts.pages - engine.tally.counts.pages;
   const pagesPerSecond = engine.tally.pagesPerSecond(elapsedMs, otherPages);

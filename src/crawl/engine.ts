@@ -238,7 +238,6 @@ export class CrawlEngine {
       }
       if (this.#failure !== undefined) throw this.#failure;
       await this.#visitLog.write();
-      this.#totals = await this.#frontier.totals();
       const isInterrupted = signal?.aborted ?? false;
       return { outcome: isInterrupted ? 'interrupted' : this.#limit ? 'limited' : 'done', limit: this.#limit };
     } finally {
@@ -587,8 +586,9 @@ export class CrawlEngine {
     this.#options.onProgress?.(this.progress());
   }
 
-  get totals(): FrontierTotals {
-    return this.#totals;
+  /** What the frontier has at the end of the crawl. */
+  async lastTotals(): Promise<FrontierTotals> {
+    return (this.#totals = await this.#frontier.totals());
   }
 
   progress(): CrawlProgress {

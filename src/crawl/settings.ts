@@ -139,6 +139,8 @@ export const CRAWL_DEFAULTS: CrawlSettings = {
 export type CrawlOptions = {
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: CrawlProgress) => void;
+  /** Called when the crawl begins, with the number of its run and whether other machines can join it. */
+  readonly onRun?: (run: number, canBeJoined: boolean) => void;
   /** Called when the first try to fetch a seed fails. The seed is tried again. */
   readonly onSeedTrouble?: (url: string, why: string) => void;
   /** Resolves host names; the resolver of the system by default. */

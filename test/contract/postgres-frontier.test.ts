@@ -3,6 +3,7 @@ import { openCrawlState } from '../../src/crawl/index.ts';
 import { Database } from '../../src/database/index.ts';
 import { frontierContract } from './frontier.ts';
 import { noPostgres, PostgresServer } from './postgres-server.ts';
+import { sharedFrontier } from './shared-frontier.ts';
 
 describe('a frontier on PostgreSQL', { skip: noPostgres }, () => {
   let server: PostgresServer;
@@ -12,16 +13,17 @@ describe('a frontier on PostgreSQL', { skip: noPostgres }, () => {
   });
   after(() => server.dispose());
 
-  frontierContract('PostgreSQL', async () => {
-    const schema = `frontier ${++schemas}`;
-    const databases: Database[] = [];
-    const database = await Database.open({ url: server.url, schema });
-    databases.push(database);
-    return {
-      open: () => openCrawlState({ directory: '/nowhere', database, clock: Date.now }),
-      dispose: async () => {
-        for (const one of databases) await one.close();
-      },
+  const make = async () => {
+    const database = await Database.open({ url: server.url, schema: `frontier_${++schemas}` });
+    const open = () => openCrawlState({ directory: '/nowhere', database, clock: Date.now });
+    return { database, open, dispose: () => database.close() };
+  };
+  frontierContract('PostgreSQL', make);
+  sharedFrontier(async () => {
+    const { database, open, dispose } = await make();
+    const endLeases = async () => {
+      await database.query(`update ${database.schema}.crawlers set expires = clock_timestamp() - interval '1 millisecond'`);
     };
+    return { state: open(), endLeases, dispose };
   });
 });

@@ -4,6 +4,7 @@ import { tryCluster } from './cluster.ts';
 import { contentsTrial } from './contents.ts';
 import { tryCopies } from './copies.ts';
 import { tryGrowth } from './growth.ts';
+import { tryCrawlers } from './crawlers.ts';
 import { tryTakedowns } from './mirror.ts';
 import { tryRebalance } from './rebalance.ts';
 import { tryS3Faults } from './s3-faults.ts';
@@ -16,6 +17,7 @@ const TRIALS: Record<string, (argv: readonly string[]) => Promise<void>> = {
   contents: contentsTrial,
   copies: tryCopies,
   growth: tryGrowth,
+  crawlers: tryCrawlers,
   mirror: tryTakedowns,
   rebalance: tryRebalance,
   's3-faults': tryS3Faults,

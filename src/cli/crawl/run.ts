@@ -101,6 +101,9 @@ function crawlOptionsOf({ terminal, signal }: CommandContext): CrawlOptions {
   return {
     signal,
     onProgress: (progress) => terminal.status(progressLine(progress)),
+    onRun: (run, canBeJoined) => {
+      if (canBeJoined) terminal.say(`this is run ${run}; \`pinakes crawl --join ${run}\` on another machine helps it`);
+    },
     onSeedTrouble: (url, why) => terminal.say(printable(`${url}: ${why}; it will be tried again`)),
   };
 }

@@ -1,8 +1,7 @@
 /**
- * How crawlers leave a run, and who ends it. It is over when nothing is queued, or a limit is reached, and no other
- * crawler holds a bucket. The first to see this under the lock of the run's row ends it. The others wait for the
- * report.
- * If that crawler dies before it has written the report, another takes its place.
+ * How crawlers leave a run, and who ends it. It is over when nothing is queued, or a limit is reached, and all other
+ * living crawlers have seen this too and hold no bucket. The first to find this under the lock of the run's row ends
+ * it. The others wait for the report. If that crawler dies before it has written the report, another takes its place.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { Database, Query } from '../../../database/index.ts';
@@ -31,7 +30,7 @@ export type RunEndOptions = {
 export async function endRun(options: RunEndOptions): Promise<RunEnd> {
   const { database, tables, run, lease, findings, counts, signal } = options;
   await database.query(
-    `update ${tables.crawlers} set counts = $3, pages = $4, bytes = $5, findings = $6 where run = $1 and id = $2`,
+    `update ${tables.crawlers} set counts = $3, pages = $4, bytes = $5, findings = $6, has_ended = true where run = $1 and id = $2`,
     [
       run.number,
       lease.id,
@@ -65,7 +64,7 @@ async function tryToEnd(
     return { kind: 'ended', report: JSON.parse(crawl!.report) as CrawlReport };
   }
   const others = await query(
-    `select id, exists (select 1 from ${tables.crawl_buckets} b
+    `select id, has_ended, exists (select 1 from ${tables.crawl_buckets} b
        where b.run = c.run and b.crawler = c.id and b.crawler_epoch = c.epoch) as holds
      from ${tables.crawlers} c where run = $1 and id <> $2 and not is_gone`,
     [run.number, lease.id],
@@ -77,8 +76,12 @@ async function tryToEnd(
     );
     return { kind: 'left', ...(await sumOf(query, tables, run)) };
   }
-  if (outcome !== 'interrupted' && crawl!.any_queued === true) return { kind: 'unfinished' };
-  if (others.some(({ id, holds }) => holds === true || id === crawl!.finisher)) return undefined;
+  if (outcome !== 'interrupted' && crawl!.any_queued === true) {
+    await query(`update ${tables.crawlers} set has_ended = false where run = $1 and id = $2`, [run.number, lease.id]);
+    return { kind: 'unfinished' };
+  }
+  if (others.some(({ id, holds, has_ended }) => holds === true || has_ended !== true || id === crawl!.finisher))
+    return undefined;
   await query(`update ${tables.crawls} set finisher = $2 where number = $1`, [run.number, lease.id]);
   return { kind: 'last', ...(await sumOf(query, tables, run)) };
 }
