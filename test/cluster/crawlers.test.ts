@@ -1,6 +1,9 @@
 /** Two crawlers of a cluster on one crawl, as processes of their own: together they do exactly what one would do. */
 import assert from 'node:assert/strict';
+import type { LookupFunction } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { crawl } from '../../src/crawl/index.ts';
+import { startPinakes } from '../journeys/pinakes-process.ts';
 import { noPostgres, TestCluster } from './cluster-sample.ts';
 import { CrawledSite } from './crawled-site.ts';
 import { capturedUrls, startCrawler } from './crawlers.ts';
@@ -44,7 +47,9 @@ describe('crawlers of a cluster', { skip: noPostgres }, () => {
     assert.deepEqual([report!.counts.captures, report!.counts.pages, report!.queued], [site.urls.length, 200, 0]);
     assert.deepEqual(await capturedUrls(cluster, catalog), site.urls);
     const { byOneMs, byTwoMs, changes } = site.pauses;
-    t.diagnostic(`${site.of(ONE).length} and ${site.of(OTHER).length} requests, ${changes} changes of hands, pauses ${byOneMs} and ${byTwoMs}`);
+    t.diagnostic(
+      `${site.of(ONE).length} and ${site.of(OTHER).length} requests, ${changes} changes of hands, pauses ${byOneMs} and ${byTwoMs}`,
+    );
     assert.ok(site.of(OTHER).length > 20, 'both have work');
     assert.ok(Math.min(byOneMs, byTwoMs) > DELAY_MS - TOLERANCE_MS, `${byOneMs} ${byTwoMs}`);
   });
@@ -66,9 +71,48 @@ describe('crawlers of a cluster', { skip: noPostgres }, () => {
     assert.deepEqual([...new Set(await capturedUrls(cluster, catalog))], site.urls);
     const repeated = site.requests.length - new Set(site.requests.map(({ host, path }) => `${host}${path}`)).size;
     const { byOneMs, byTwoMs, changes } = site.pauses;
-    t.diagnostic(`killed after ${killedAt} requests, ${repeated} repeated, ${changes} changes of hands, pauses ${byOneMs} and ${byTwoMs}`);
+    t.diagnostic(
+      `killed after ${killedAt} requests, ${repeated} repeated, ${changes} changes of hands, pauses ${byOneMs} and ${byTwoMs}`,
+    );
     assert.ok(repeated <= 16, `no more than --concurrency at a time were in its hands: ${repeated}`);
     assert.ok(Math.min(byOneMs, byTwoMs) > DELAY_MS - TOLERANCE_MS, `${byOneMs} ${byTwoMs}`);
     assert.equal(report!.counts.pages, 120, 'the counts of both are added up');
+  });
+
+  test('crawl --join helps a run by its number, and refuses one that does not run', async (t) => {
+    const site = await CrawledSite.start({ hosts: 3, pagesPerHost: 4 });
+    t.after(() => site.stop());
+    const { catalog, archive } = await cluster.archive();
+    t.after(() => archive.close());
+    const directory = await cluster.machine(catalog);
+    const resolve: LookupFunction = (_host, options, done) =>
+      options.all ? done(null, [{ address: ONE, family: 4 }]) : done(null, ONE, 4);
+    const join = (job: string) =>
+      new Promise<{ code: number | null; out: string; err: string }>((done) => {
+        const child = startPinakes(directory, 'crawl', '--join', job, '--json', '--archive', '.');
+        const said = { out: '', err: '' };
+        child.stdout!.on('data', (data: Buffer) => (said.out += String(data)));
+        child.stderr!.on('data', (data: Buffer) => (said.err += String(data)));
+        child.on('close', (code) => done({ code, ...said }));
+      });
+    let joining: ReturnType<typeof join> | undefined;
+    const report = await crawl(
+      archive,
+      [site.seed],
+      { ...SETTINGS, delayMs: 3000 },
+      {
+        resolve,
+        onRun: (run, canBeJoined) => {
+          assert.ok(canBeJoined);
+          joining = join(String(run));
+        },
+      },
+    );
+    const { code, out, err } = await joining!;
+    assert.equal(code, 0, err);
+    assert.deepEqual(JSON.parse(out), report);
+    const late = await join(String(report.run));
+    assert.match(late.err, /the crawl is not running/);
+    assert.match((await join('unknown')).err, /nothing is known of a crawl/);
   });
 });

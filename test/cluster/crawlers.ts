@@ -57,7 +57,10 @@ export async function capturedUrls(cluster: TestCluster, catalog: string): Promi
   const archive = await cluster.open(await cluster.machine(catalog));
   try {
     const captures = await allCaptures(archive);
-    return captures.map(({ url }) => url).filter((url) => url.startsWith('http')).sort();
+    return captures
+      .map(({ url }) => url)
+      .filter((url) => url.startsWith('http'))
+      .sort();
   } finally {
     await archive.close();
   }

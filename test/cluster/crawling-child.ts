@@ -22,8 +22,6 @@ const stopping = new AbortController();
 process.on('SIGTERM', () => stopping.abort());
 const options = { resolve, signal: stopping.signal, onRun: () => process.stdout.write('working\n') };
 const report =
-  seeds.length > 0
-    ? await crawl(archive, seeds, whole, options)
-    : await joinCrawl(archive, whole.collection, options);
+  seeds.length > 0 ? await crawl(archive, seeds, whole, options) : await joinCrawl(archive, whole.collection, options);
 await archive.close();
 process.stdout.write(`${JSON.stringify(report)}\n`);

@@ -22,7 +22,9 @@ describe('a frontier on PostgreSQL', { skip: noPostgres }, () => {
   sharedFrontier(async () => {
     const { database, open, dispose } = await make();
     const endLeases = async () => {
-      await database.query(`update ${database.schema}.crawlers set expires = clock_timestamp() - interval '1 millisecond'`);
+      await database.query(
+        `update ${database.schema}.crawlers set expires = clock_timestamp() - interval '1 millisecond'`,
+      );
     };
     return { state: open(), endLeases, dispose };
   });

@@ -61,39 +61,53 @@ export function sharedFrontier(make: () => Promise<SharedWorld>): void {
 
   check('a crawler that joins gets its share of the hosts, and no host has two crawlers', async ({ state }) => {
     const one = await beginRun(state);
-    await offerAll(one, Array.from({ length: HOSTS }, (_, number) => page(`http://${number}.test/`)));
+    await offerAll(
+      one,
+      Array.from({ length: HOSTS }, (_, number) => page(`http://${number}.test/`)),
+    );
     assert.equal((await namesOf(one)).length, HOSTS);
     const other = await join(state);
     assert.deepEqual(await namesOf(other), []);
     await until('the first crawler is asked for hosts', () => giveWantedBack(one));
     await until('the other crawler gets hosts', async () => (await namesOf(other)).length > 10);
     const [mine, theirs] = [await namesOf(one), await namesOf(other)];
-    assert.deepEqual([...mine, ...theirs].sort(), Array.from({ length: HOSTS }, (_, number) => `${number}.test`).sort());
+    assert.deepEqual(
+      [...mine, ...theirs].sort(),
+      Array.from({ length: HOSTS }, (_, number) => `${number}.test`).sort(),
+    );
     assert.ok(mine.every((name) => one.mayAsk(name) && !other.mayAsk(name)));
     assert.ok(theirs.every((name) => other.mayAsk(name) && !one.mayAsk(name)));
     await Promise.all([one.close(), other.close()]);
   });
 
-  check('nothing is written under a lease that has ended, and its URLs are asked again', async ({ state, endLeases }) => {
-    const paused = await beginRun(state);
-    await offerAll(paused, [page('one'), page('two')]);
-    const item = await take(paused, 'one');
-    assert.ok(paused.holds('a.test'));
-    await endLeases();
-    const other = await join(state);
-    const [host] = await other.hosts(-1, ALL);
-    assert.equal(host!.mayBeVisited, true, 'the other may have stored what it did not note');
-    assert.ok(host!.earlier.unnotedAgoMs! < 30_000, 'the pause is counted from the end of the lease');
-    const { lost, queued } = await settle(paused, item, { findings: { urls: [{ offer: page('late'), orGone: false }] } });
-    assert.deepEqual([lost.length, queued], [1, []]);
-    assert.deepEqual((await queueOf(other)).map(({ url }) => url), ['http://a.test/one', 'http://a.test/two']);
-    await until('the paused crawler notices', () => !paused.holds('a.test'));
-    assert.ok((paused.news()?.lost.length ?? 0) > 0);
-    assert.deepEqual(await namesOf(paused), [], 'its host has another crawler');
-    const taken = await take(other, 'one');
-    assert.deepEqual((await settle(other, taken)).lost, []);
-    await Promise.all([paused.close(), other.close()]);
-  });
+  check(
+    'nothing is written under a lease that has ended, and its URLs are asked again',
+    async ({ state, endLeases }) => {
+      const paused = await beginRun(state);
+      await offerAll(paused, [page('one'), page('two')]);
+      const item = await take(paused, 'one');
+      assert.ok(paused.holds('a.test'));
+      await endLeases();
+      const other = await join(state);
+      const [host] = await other.hosts(-1, ALL);
+      assert.equal(host!.mayBeVisited, true, 'the other may have stored what it did not note');
+      assert.ok(host!.earlier.unnotedAgoMs! < 30_000, 'the pause is counted from the end of the lease');
+      const { lost, queued } = await settle(paused, item, {
+        findings: { urls: [{ offer: page('late'), orGone: false }] },
+      });
+      assert.deepEqual([lost.length, queued], [1, []]);
+      assert.deepEqual(
+        (await queueOf(other)).map(({ url }) => url),
+        ['http://a.test/one', 'http://a.test/two'],
+      );
+      await until('the paused crawler notices', () => !paused.holds('a.test'));
+      assert.ok((paused.news()?.lost.length ?? 0) > 0);
+      assert.deepEqual(await namesOf(paused), [], 'its host has another crawler');
+      const taken = await take(other, 'one');
+      assert.deepEqual((await settle(other, taken)).lost, []);
+      await Promise.all([paused.close(), other.close()]);
+    },
+  );
 
   check('the pause, the back-off and the cookies of a host go with it', async ({ state }) => {
     const one = await beginRun(state);

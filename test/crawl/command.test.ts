@@ -190,3 +190,11 @@ test('seeds can be read from a list, and an invalid one is reported before any r
   assert.match(large.err, /BAD_ARGUMENT.*seeds\.txt.*too large for a list/);
   assert.equal(web.requestLog.length, requested);
 });
+
+test('joining a crawl needs a cluster', async (t) => {
+  const cwd = await temporaryDirectory(t);
+  await run(cwd, 'init', 'archive');
+  const { code, out, err } = await run(cwd, 'crawl', '--join', '1', '--archive', 'archive');
+  assert.deepEqual([code === 0, out], [false, '']);
+  assert.match(err, /joining a crawl needs a cluster/);
+});

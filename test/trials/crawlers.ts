@@ -74,7 +74,10 @@ async function together(cluster: TestCluster, count: number): Promise<string[]> 
   const captured = await capturedUrls(cluster, catalog);
   assert.deepEqual(captured, site.urls);
   const by = Array.from({ length: count }, (_, index) => site.of(address(index + 1)).length);
-  checkPauses(site, `${count} crawlers: ${by.join(' + ')} requests of ${site.urls.length} URLs in ${seconds.toFixed(0)} s`);
+  checkPauses(
+    site,
+    `${count} crawlers: ${by.join(' + ')} requests of ${site.urls.length} URLs in ${seconds.toFixed(0)} s`,
+  );
   await site.stop();
   return captured.map((url) => url.replace(/:\d+/, ''));
 }
@@ -94,7 +97,8 @@ async function disturbed(cluster: TestCluster, kills: number, random: () => numb
   let next = 1;
   const living: Crawler[] = [await startCrawler(cluster, catalog, address(next++), SETTINGS, [site.seed])];
   await living[0]!.working;
-  const joinOne = async () => living.push(await startCrawler(cluster, catalog, address(next++), { collection: 'shared' }));
+  const joinOne = async () =>
+    living.push(await startCrawler(cluster, catalog, address(next++), { collection: 'shared' }));
   for (let count = 0; count < 2; count++) await joinOne();
   let isOver = false;
   void Promise.race(living.map(({ ended }) => ended)).then(() => (isOver = true));
@@ -119,7 +123,10 @@ async function disturbed(cluster: TestCluster, kills: number, random: () => numb
   const captured = await capturedUrls(cluster, catalog);
   assert.deepEqual([...new Set(captured)], site.urls);
   const repeated = site.requests.length - site.urls.length;
-  checkPauses(site, `${kills} kills and stops: ${site.requests.length} requests of ${site.urls.length} URLs, ${repeated} repeated`);
+  checkPauses(
+    site,
+    `${kills} kills and stops: ${site.requests.length} requests of ${site.urls.length} URLs, ${repeated} repeated`,
+  );
   print(`  counted ${report.counts.pages} pages, ${report.counts.recovered} recovered from the archive`);
   await site.stop();
 }

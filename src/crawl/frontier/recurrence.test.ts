@@ -18,6 +18,9 @@ test('words, periods and cron fields give the next time', () => {
   assert.equal(next('0 0 1 * 1'), '2026-11-16T00:00', 'one of the two days is enough');
   assert.equal(next('0 0 */2 * 1'), '2026-11-23T00:00', 'Mondays of odd days: a day with a star has to match too');
   assert.equal(next('0 0 16-30 * */3'), '2026-11-18T00:00');
+  assert.equal(next('0 3 L FEB *'), '2027-02-28T03:00');
+  assert.equal(next('0 3 * * * Europe/Rome'), '2026-11-16T02:00');
+  assert.equal(next('0 3 * * * Europe/Rome', Date.parse('2026-07-01T00:00:00Z')), '2026-07-01T01:00', 'in summer');
 });
 
 test('text that is not a recurrence is refused', () => {
@@ -30,6 +33,9 @@ test('text that is not a recurrence is refused', () => {
     '5-1 * * * *',
     '0 0 31 2 *',
     '*/0 * * * *',
+    '0 3 * * * Europe/Nowhere',
+    '0 3 * * * UTC 5',
+    '0 3 * *',
   ])
     assert.throws(() => nextTime(every, NOW), { code: 'BAD_ARGUMENT' }, every);
 });
