@@ -13,24 +13,32 @@ export type SiteRequest = {
   readonly atMs: number;
 };
 
-export type CrawledSiteOptions = { readonly hosts: number; readonly pagesPerHost: number };
+export type CrawledSiteOptions = {
+  readonly hosts: number;
+  readonly pagesPerHost: number;
+  /** The name of a host; by default under one domain, which only crawlers with a resolver of their own find. */
+  readonly nameOf?: (host: number) => string;
+};
 
-const DOMAIN = 'site.test';
+const nameUnderDomain = (host: number) => `h${host}.site.test`;
 
 export class CrawledSite {
   readonly requests: SiteRequest[] = [];
-  readonly #options: CrawledSiteOptions;
+  readonly #options: Required<CrawledSiteOptions>;
+  readonly #hosts: ReadonlyMap<string, number>;
   readonly #server: Server;
   #awaited: { readonly count: number; readonly from: string; readonly resolve: () => void } | undefined;
 
   private constructor(options: CrawledSiteOptions) {
-    this.#options = options;
+    const { hosts, nameOf = nameUnderDomain } = options;
+    this.#options = { ...options, nameOf };
+    this.#hosts = new Map(Array.from({ length: hosts }, (_, host) => [nameOf(host), host]));
     this.#server = createServer((request, response) => {
       const host = String(request.headers.host).replace(/:\d+$/, '');
       const path = request.url ?? '/';
       const crawler = String(request.socket.localAddress).replace('::ffff:', '');
       this.requests.push({ crawler, host, path, atMs: performance.now() });
-      this.#answer(Number(/^h(\d+)\./.exec(host)?.[1] ?? -1), path, response);
+      this.#answer(this.#hosts.get(host) ?? -1, path, response);
       if (this.#awaited && this.of(this.#awaited.from).length >= this.#awaited.count) this.#awaited.resolve();
     });
   }
@@ -56,6 +64,11 @@ export class CrawledSite {
     return this.#url(0, '/');
   }
 
+  /** The first page of every host. */
+  get firstPages(): string[] {
+    return [...this.#hosts.values()].map((host) => this.#url(host, '/'));
+  }
+
   /** Every URL that a crawl captures, in order. */
   get urls(): string[] {
     const { hosts, pagesPerHost } = this.#options;
@@ -68,7 +81,7 @@ export class CrawledSite {
   }
 
   #url(host: number, path: string): string {
-    return `http://h${host}.${DOMAIN}:${this.port}${path}`;
+    return `http://${this.#options.nameOf(host)}:${this.port}${path}`;
   }
 
   /** The requests that came to an address. */

@@ -1,6 +1,5 @@
 /** Two crawlers of a cluster on one crawl, as processes of their own: together they do exactly what one would do. */
 import assert from 'node:assert/strict';
-import type { LookupFunction } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { crawl } from '../../src/crawl/index.ts';
 import { startPinakes } from '../journeys/pinakes-process.ts';
@@ -81,14 +80,27 @@ describe('crawlers of a cluster', { skip: noPostgres }, () => {
     assert.equal(report!.counts.pages, 120, 'the counts of both are added up');
   });
 
+  test('a limit of pages holds over all crawlers together', async (t) => {
+    const site = await CrawledSite.start({ hosts: 12, pagesPerHost: 6 });
+    t.after(() => site.stop());
+    const { catalog, archive } = await cluster.archive();
+    await archive.close();
+    const settings = { ...SETTINGS, pagesMax: 31, delayMs: 200 };
+    const one = await startCrawler(cluster, catalog, ONE, settings, [site.seed]);
+    await one.working;
+    const other = await startCrawler(cluster, catalog, OTHER, { collection: 'shared' });
+    const [report] = await Promise.all([one.ended, other.ended]);
+    assert.deepEqual([report!.outcome, report!.limit, report!.counts.pages], ['limited', 'pages', 31]);
+    assert.equal(site.requests.filter(({ path }) => path !== '/robots.txt').length, 31);
+    t.diagnostic(`${site.of(ONE).length} and ${site.of(OTHER).length} requests`);
+  });
+
   test('crawl --join helps a run by its number, and refuses one that does not run', async (t) => {
-    const site = await CrawledSite.start({ hosts: 3, pagesPerHost: 4 });
+    const site = await CrawledSite.start({ hosts: 3, pagesPerHost: 4, nameOf: (host) => `127.0.0.${host + 1}` });
     t.after(() => site.stop());
     const { catalog, archive } = await cluster.archive();
     t.after(() => archive.close());
     const directory = await cluster.machine(catalog);
-    const resolve: LookupFunction = (_host, options, done) =>
-      options.all ? done(null, [{ address: ONE, family: 4 }]) : done(null, ONE, 4);
     const join = (job: string) =>
       new Promise<{ code: number | null; out: string; err: string }>((done) => {
         const child = startPinakes(directory, 'crawl', '--join', job, '--json', '--archive', '.');
@@ -98,18 +110,13 @@ describe('crawlers of a cluster', { skip: noPostgres }, () => {
         child.on('close', (code) => done({ code, ...said }));
       });
     let joining: ReturnType<typeof join> | undefined;
-    const report = await crawl(
-      archive,
-      [site.seed],
-      { ...SETTINGS, delayMs: 3000 },
-      {
-        resolve,
-        onRun: (run, canBeJoined) => {
-          assert.ok(canBeJoined);
-          joining = join(String(run));
-        },
+    const settings = { ...SETTINGS, scope: 'host', delayMs: 2000 } as const;
+    const report = await crawl(archive, site.firstPages, settings, {
+      onRun: (run, canBeJoined) => {
+        assert.ok(canBeJoined);
+        joining = join(String(run));
       },
-    );
+    });
     const { code, out, err } = await joining!;
     assert.equal(code, 0, err);
     assert.deepEqual(JSON.parse(out), report);

@@ -88,6 +88,7 @@ export function sharedFrontier(make: () => Promise<SharedWorld>): void {
       const item = await take(paused, 'one');
       assert.ok(paused.holds('a.test'));
       await endLeases();
+      assert.equal((await settle(paused, item)).lost.length, 1, 'even before another crawler has taken its place');
       const other = await join(state);
       const [host] = await other.hosts(-1, ALL);
       assert.equal(host!.mayBeVisited, true, 'the other may have stored what it did not note');
@@ -154,9 +155,14 @@ export function sharedFrontier(make: () => Promise<SharedWorld>): void {
     await offerAll(one!, [page('only')]);
     await settle(one!, await take(one!, 'only'));
     for (const crawler of crawlers) assert.ok(await crawler.isFinished());
+    let isOver = false;
     const ends = await Promise.all(
       crawlers.map(async (crawler, number) => {
+        // The first one waits until the counts of the others are final.
+        if (number > 0) await setTimeout(500);
+        assert.ok(!isOver);
         const end = await crawler.end('done', NONE, { ...zeroCounts(), pages: 10 ** number, statuses: { 200: 1 } });
+        isOver = true;
         if (end.kind === 'last') await crawler.finish({ outcome: 'done', counts: end.counts } as CrawlReport);
         return end;
       }),

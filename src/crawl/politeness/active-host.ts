@@ -32,6 +32,8 @@ export class ActiveHost {
   #readTo = -1;
   #delayed: { readonly item: TakenUrl; readonly at: EpochMs }[] = [];
   #isDrained = false;
+  /** Whether a URL was queued since the queue was last read. */
+  #hasQueued = false;
   readonly #readAhead: number;
   /** By origin, how often fetching its robots.txt was tried. */
   readonly robotsTries = new Map<string, number>();
@@ -89,6 +91,7 @@ export class ActiveHost {
 
   /** What must be read from the queue. The answer is for `noteRead`. */
   readRequest(): ReadRequest {
+    this.#hasQueued = false;
     return { host: this.id, after: this.#readTo, count: this.#busy.size + this.#readAhead };
   }
 
@@ -97,7 +100,7 @@ export class ActiveHost {
     if (after !== this.#readTo) return;
     this.#readTo = found.at(-1)?.rank ?? this.#readTo;
     this.#ahead.push(...(this.#busy.size === 0 ? found : found.filter(({ url }) => !this.#busy.has(url))));
-    this.#isDrained = this.#ahead.length === 0;
+    this.#isDrained = this.#ahead.length === 0 && !this.#hasQueued;
   }
 
   /** Reads the queue from its beginning again, since other crawlers queue URLs too. */
@@ -146,6 +149,7 @@ export class ActiveHost {
    */
   noteQueued(rank: number): void {
     if (this.isLeaving) return;
+    this.#hasQueued = true;
     this.#isDrained = false;
     if ((this.#ahead.at(-1)?.rank ?? 0) > rank)
       this.#ahead = this.#ahead.filter((item) => item.rank < rank || this.#busy.has(item.url));

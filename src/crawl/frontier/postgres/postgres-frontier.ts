@@ -431,8 +431,9 @@ export class PostgresFrontier implements Frontier {
     clearTimeout(this.#timer);
     await this.#ticking.run(async () => {});
     // After a failure, visits may not have been written. What this crawler holds then counts as not given back.
-    if (this.#hasLeft) await this.#lease.giveAllBack();
-    await this.#lease.end();
+    // A database that cannot be reached ends the lease in time.
+    if (this.#hasLeft) await this.#lease.giveAllBack().catch(() => {});
+    await this.#lease.end().catch(() => {});
   }
 }
 
