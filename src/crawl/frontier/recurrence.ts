@@ -7,8 +7,8 @@
  *   each: *   5   1-5   1,3,5   every 15th: 0-59/15   10-50/10
  * ```
  * Months and days have English names too, and `L` is the last day of a month. As in cron, if both the day of month and
- * the day of week are given, one of them must match. A day field with a `*`, such as every second day, does not count as
- * given.
+ * the day of week are given, one of them must match. A day field with a `*`, such as every second day, does not count
+ * as given.
  */
 import { Cron } from 'croner';
 import { type EpochMs, PinakesError } from '../../base/index.ts';

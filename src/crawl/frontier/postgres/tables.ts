@@ -3,7 +3,8 @@
  *
  *     crawlers         the processes that work on a run, each with its lease, its counts and the pages it may visit.
  *                      A lease that has ended is marked `is_gone` by another crawler before it takes anything over;
- *                      an epoch that is gone never comes back. `has_ended`: it has no work left, and its counts are final
+ *                      an epoch that is gone never comes back. `has_ended`: it has no work left, and its
+ *                      counts are final
  *     crawl_buckets    who asks the hosts of a bucket: (crawler, its epoch). It is free if this epoch is gone.
  *                      `cut_at`: when the lease of a crawler ended that did not give the bucket back in this run.
  *     hosts            id = bucket * 2^32 + a running number. A transaction that changes URLs of the host locks its
