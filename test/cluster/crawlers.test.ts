@@ -1,7 +1,7 @@
 /** Two crawlers of a cluster on one crawl, as processes of their own: together they do exactly what one would do. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { crawl } from '../../src/crawl/index.ts';
+import { crawl, joinCrawl } from '../../src/crawl/index.ts';
 import { startPinakes } from '../journeys/pinakes-process.ts';
 import { noPostgres, TestCluster } from './cluster-sample.ts';
 import { CrawledSite } from './crawled-site.ts';
@@ -120,8 +120,7 @@ describe('crawlers of a cluster', { skip: noPostgres }, () => {
     const { code, out, err } = await joining!;
     assert.equal(code, 0, err);
     assert.deepEqual(JSON.parse(out), report);
-    const late = await join(String(report.run));
-    assert.match(late.err, /the crawl is not running/);
-    assert.match((await join('unknown')).err, /nothing is known of a crawl/);
+    await assert.rejects(joinCrawl(archive, String(report.run)), { code: 'CRAWL_NOT_RUNNING' });
+    await assert.rejects(joinCrawl(archive, 'unknown'), { code: 'CRAWL_UNKNOWN' });
   });
 });
