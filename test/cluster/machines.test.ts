@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Archive } from '../../src/archive/index.ts';
-import { contentOf, NOON, page, payloadAt } from '../archive/trial-archive.ts';
+import { allCaptures, contentOf, NOON, page, payloadAt } from '../archive/trial-archive.ts';
 import { noPostgres, TestCluster } from './cluster-sample.ts';
 
 /** Lets the rounds of a cluster pass that read what others have changed. */
@@ -152,6 +152,31 @@ describe('an archive in a cluster', { skip: noPostgres }, () => {
     await one.rebuild();
     assert.equal((await one.totals()).captures, 8);
     assert.equal((await one.verify()).errors, 0);
+    await one.close();
+  });
+
+  test('when the database is lost for good, the bucket alone brings the archive back', async () => {
+    const { archive: one } = await cluster.archive();
+    await one.store(page('http://a.example/1', NOON, contentOf('first')));
+    await one.store(page('http://a.example/2', NOON, contentOf('second')));
+    await one.store(page('http://a.example/3', NOON, contentOf('first')));
+    await one.delete({ url: 'http://a.example/2' });
+    const { path } = one.connector.volumes[0]!;
+    const before = (await allCaptures(one)).map(({ url }) => url);
+    // The machine and its database are gone without an orderly end.
+    const again = await cluster.open(await cluster.machine(cluster.newCatalog()));
+    const { endpoint, region } = cluster.bucket('any');
+    await assert.rejects(again.addVolume({ name: 'far', path, endpoint, region }), { code: 'VOLUME_TAKEN' });
+    await again.addVolume({ name: 'far', path, endpoint, region, takesOver: true });
+    assert.deepEqual(
+      (await allCaptures(again)).map(({ url }) => url),
+      before,
+    );
+    assert.equal(String(await payloadAt(again, 'http://a.example/3')), String(Buffer.from(contentOf('first'))));
+    await again.store(page('http://a.example/4', NOON, contentOf('first')));
+    const { errors, blocks } = await again.verify();
+    assert.deepEqual([errors, blocks], [0, 1]);
+    await again.close();
     await one.close();
   });
 });
