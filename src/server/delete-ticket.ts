@@ -19,10 +19,10 @@ const VALID_MS = 60 * 60 * 1000;
 
 export class DeleteTickets {
   readonly #archive: Archive;
-  readonly #key: string;
+  readonly #key: string | Uint8Array;
   readonly #clock: Clock;
 
-  constructor(archive: Archive, key: string, clock: Clock) {
+  constructor(archive: Archive, key: string | Uint8Array, clock: Clock) {
     this.#archive = archive;
     this.#key = key;
     this.#clock = clock;

@@ -5,11 +5,14 @@
  *   tokens          named tokens; only the hash of a token
  *   token_charges   bytes stored with a token, in rows that are added and never changed, so that nobody waits for a row
  *   sessions        who is signed in; only the hash of a cookie
- *   people_keys     one key, with which cookies of unfinished sign-ins are sealed
+ *   people_keys     keys that all servers have: for the cookies of unfinished sign-ins, and for previews of deletions
  *   audit           who did what; rows are only added, which a trigger ensures
  * ```
  */
 import { type Database, type Migration, migrate } from '../database/index.ts';
+import { newSecretBytes } from './people/secret.ts';
+
+const KEY_BYTES = 32;
 
 const STEPS: readonly Migration[] = [
   (schema) => `
@@ -53,6 +56,18 @@ const STEPS: readonly Migration[] = [
       for each statement execute function ${schema}.refuse_audit_change();
   `,
 ];
+
+/** A key that all servers of the cluster have. It is made when it is first needed. */
+export async function sharedKey(database: Database, name: string): Promise<Buffer> {
+  await preparePeopleTables(database);
+  const table = `${database.schema}.people_keys`;
+  await database.query(`insert into ${table} (name, key) values ($1, $2) on conflict do nothing`, [
+    name,
+    newSecretBytes(KEY_BYTES),
+  ]);
+  const [row] = await database.query(`select key from ${table} where name = $1`, [name]);
+  return row!.key as Buffer;
+}
 
 /** Makes the tables, or brings them to the version of this release. */
 export async function preparePeopleTables(database: Database): Promise<void> {

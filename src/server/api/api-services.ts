@@ -33,6 +33,7 @@ import { OidcProvider } from '../people/oidc-provider.ts';
 import { openSessions } from '../people/open-sessions.ts';
 import { People } from '../people/people.ts';
 import type { SessionStore } from '../people/session-store.ts';
+import { sharedKey } from '../people-tables.ts';
 import type { ServerOptions } from '../server-options.ts';
 import { openTokens } from '../tokens/open-tokens.ts';
 import type { TokenStore } from '../tokens/token-store.ts';
@@ -126,7 +127,9 @@ export async function openApiServices(
     bytesMax: options.uploadBytesMax,
   });
   const jobs = new JobRunner({ queue, archive, newId, errors: JOB_ERRORS });
-  const tickets = new DeleteTickets(archive, token, clock);
+  // A preview of one server is good for all of them.
+  const ticketKey = archive.database ? await sharedKey(archive.database, 'deletions') : token;
+  const tickets = new DeleteTickets(archive, ticketKey, clock);
   const kinds = [
     addKind(files.uploads, options.addRoots),
     compactKind,

@@ -1,12 +1,11 @@
 /** Sessions in the database of an archive. Every request asks for its session, so nothing is remembered here. */
 import type { EpochMs } from '../../base/index.ts';
 import type { Database, Row } from '../../database/index.ts';
-import { newSecretBytes } from './secret.ts';
+import { sharedKey } from '../people-tables.ts';
 import { parentOf, type Session, type SessionStore } from './session-store.ts';
 
 const COLUMNS = 'hash, parent, facts, created, used, ends';
 const KEY_NAME = 'sign-in';
-const KEY_BYTES = 32;
 
 export class SessionTable implements SessionStore {
   readonly #database: Database;
@@ -52,13 +51,7 @@ export class SessionTable implements SessionStore {
 
   async key(): Promise<Uint8Array> {
     if (this.#key) return this.#key;
-    const table = `${this.#database.schema}.people_keys`;
-    await this.#database.query(`insert into ${table} (name, key) values ($1, $2) on conflict do nothing`, [
-      KEY_NAME,
-      newSecretBytes(KEY_BYTES),
-    ]);
-    const [row] = await this.#database.query(`select key from ${table} where name = $1`, [KEY_NAME]);
-    this.#key = row!.key as Uint8Array;
+    this.#key = await sharedKey(this.#database, KEY_NAME);
     return this.#key;
   }
 
