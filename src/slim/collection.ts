@@ -111,7 +111,7 @@ function uniqueName(name: string, names: Set<string>): string {
 }
 
 /** The name of an ARC file, with the ending of a WARC file of the same compression. */
-function warcName(name: string): string {
+export function warcName(name: string): string {
   return name.replace(ARC_NAME, (_, gz: string | undefined) => `.warc${gz ?? ''}`);
 }
 

@@ -14,6 +14,10 @@ export const SLIM_FINDING_CATALOGUE = {
     'an ARC file stays unchanged; with --to it is converted to a WARC file and deduplicated',
   ),
   'slim-collision': entry('warning', 'the record has the same digest as another content; both contents are kept'),
+  'slim-copy-differs': entry(
+    'error',
+    'the file differs from its second copy in more than revisits; the second copy stays unchanged',
+  ),
   'slim-duplicate-differs': entry('error', 'the record is no longer the duplicate that was found; it stays unchanged'),
   'slim-file-busy': entry('warning', 'the file changed or is being written to; it stays unchanged'),
   'slim-file-damaged': entry('warning', 'the file is damaged; it stays unchanged, and no revisit refers to it'),

@@ -15,5 +15,6 @@ export * from './run/run.ts';
 export * from './run/run-summary.ts';
 export * from './run/split.ts';
 export { slimSum } from './run/sum.ts';
+export * from './run/sync.ts';
 export * from './run/undo.ts';
 export { WORK_DIRECTORY } from './work-directory.ts';

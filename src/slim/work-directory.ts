@@ -19,7 +19,7 @@ import { WorkLock } from './work-lock.ts';
 
 export const WORK_DIRECTORY = '.pinakes-slim';
 
-const DRY_RUN = 'dry-run';
+const TEMPORARY_RUN = 'dry-run';
 const LASTING = new Set(['journal.jsonl', 'files.jsonl']);
 
 export class WorkDirectory {
@@ -35,8 +35,8 @@ export class WorkDirectory {
     return writingFile(path, () => {
       const firstMade = mkdirSync(path, { recursive: true });
       const work = new WorkDirectory(path, firstMade ?? path, WorkLock.take(path));
-      // Left by a dry run that was killed.
-      rmSync(join(path, DRY_RUN), { recursive: true, force: true });
+      // Left by a dry run or a sync that was killed.
+      rmSync(join(path, TEMPORARY_RUN), { recursive: true, force: true });
       return work;
     });
   }
@@ -75,9 +75,9 @@ export class WorkDirectory {
     return path;
   }
 
-  /** The directory of a run that changes nothing; it is removed afterwards. */
-  dryRun(): string {
-    const path = join(this.path, DRY_RUN);
+  /** The directory of a dry run or a sync. The caller removes it, or else the next command does. */
+  temporaryRun(): string {
+    const path = join(this.path, TEMPORARY_RUN);
     mkdirSync(path);
     return path;
   }

@@ -75,6 +75,7 @@ const TYPED: Readonly<Record<string, readonly string[]>> = {
   'slim refs': ['slim', 'refs', 'files', '--manifest', 'resolved.parquet', '--to', 'referring'],
   'slim compare': ['slim', 'compare', 'sums.parquet', 'sums.parquet'],
   'slim run': ['slim', 'run', 'files', '--in-place', '--keep-originals', 'kept'],
+  'slim sync': ['slim', 'sync', 'referring', 'files', '--dry-run'],
   'slim undo': ['slim', 'undo', 'files'],
 };
 

@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Finding, PinakesError } from '../../src/base/index.ts';
-import type { SlimRunOptions } from '../../src/slim/index.ts';
+import type { Difference, SlimRunOptions, SyncOptions } from '../../src/slim/index.ts';
 
 export type Gathered = { readonly findings: Finding[]; readonly failures: PinakesError[] };
 
@@ -50,4 +50,30 @@ export function runOptions(
     ...more,
   };
   return { options, findings, failures };
+}
+
+export function syncOptions(
+  slimmed: string,
+  second: string,
+  more: Partial<SyncOptions> = {},
+): { options: SyncOptions } & Gathered & { differences: Difference[] } {
+  const findings: Finding[] = [];
+  const failures: PinakesError[] = [];
+  const differences: Difference[] = [];
+  const inputsOf = (root: string) => filesBelow(root).map((path) => ({ path, root }));
+  const options: SyncOptions = {
+    slimmed,
+    second,
+    slimmedInputs: inputsOf(slimmed),
+    secondInputs: inputsOf(second),
+    workDirectory: join(second, '.pinakes-slim'),
+    workers: 1,
+    onFinding: (finding) => findings.push(finding),
+    onFailure: (error) => failures.push(error),
+    onDifference: async (difference) => {
+      differences.push(difference);
+    },
+    ...more,
+  };
+  return { options, findings, failures, differences };
 }

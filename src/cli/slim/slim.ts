@@ -105,6 +105,17 @@ export function registerSlim(program: Command, context: CommandContext, setExitC
     .option('--work <directory>', 'the directory for temporary files (default: the temporary directory of the system)')
     .option('--json', 'print one JSON object per difference, and a summary')
     .action(run(async () => (await import('./manifest.ts')).slimCompareCommand));
+
+  slim
+    .command('sync')
+    .description('replace the files of a second copy by the slimmed ones, after both were compared')
+    .argument('<slimmed>', 'the directory of the slimmed collection')
+    .argument('<second>', 'the directory of its second copy')
+    .option('--work <directory>', 'the directory for temporary files (default: .pinakes-slim in the second copy)')
+    .option('--workers <number>', WORKERS)
+    .option('--dry-run', 'only show what would be done')
+    .option('--json', 'print findings and differences as JSON objects, and a summary')
+    .action(run(async () => (await import('./sync.ts')).slimSyncCommand));
 }
 
 function algorithmOption(): Option {

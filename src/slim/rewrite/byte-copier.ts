@@ -17,17 +17,17 @@ export class ByteCopier {
   /** How far the source has been copied or skipped. */
   #at = 0;
 
-  /** With `keepsOwner`, for a file that will replace the source, the new file gets the owner of the source. */
-  constructor(source: string, path: string, keepsOwner: boolean) {
+  /** With `replaced`, the file that the new one will replace, the new file gets the owner and permissions of it. */
+  constructor(source: string, path: string, replaced: string | undefined) {
     this.path = path;
     this.#source = new FileWindow(source);
     let target: number | undefined;
     try {
-      const stats = statSync(source);
+      const stats = statSync(replaced ?? source);
       // A file left by an earlier attempt may be read-only, like the source.
       rmSync(path, { force: true });
       target = openSync(path, 'w', stats.mode & 0o777);
-      if (keepsOwner) giveOwner(target, stats);
+      if (replaced !== undefined) giveOwner(target, stats);
     } catch (cause) {
       this.#source[Symbol.dispose]();
       if (target !== undefined) closeSync(target);

@@ -103,13 +103,23 @@ function tryLink(from: string, to: string): boolean {
 /** Copies a file with its owner and times, and compares the copy. */
 function copyDurably(from: string, to: string): void {
   const temporary = temporaryCopy(to);
-  writeCopy(from, temporary);
-  if (!hasSameBytes(from, temporary)) throw new PinakesError('SLIM_READ_BACK', { where: temporary });
+  writeComparedCopy(from, temporary, from);
   renameSync(temporary, to);
 }
 
-function writeCopy(from: string, to: string): void {
-  using copier = new ByteCopier(from, to, true);
+/**
+ * Writes a durable copy with the times of `from` and the owner and permissions of `replaced`, and compares it with
+ * `from`. A copy that differs is removed.
+ */
+export function writeComparedCopy(from: string, to: string, replaced: string): void {
+  writeCopy(from, to, replaced);
+  if (hasSameBytes(from, to)) return;
+  removeIfThere(to);
+  throw new PinakesError('SLIM_READ_BACK', { where: to });
+}
+
+function writeCopy(from: string, to: string, replaced: string): void {
+  using copier = new ByteCopier(from, to, replaced);
   copier.copyTo(statSync(from).size);
   copier.copyTimes();
   copier.sync();

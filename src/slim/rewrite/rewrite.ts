@@ -113,7 +113,7 @@ class Rewriting {
     const { path, identity, temporary, plan } = this.#job;
     expectUnchanged(this.#job);
     if (this.#job.dryRun) return this.#predict();
-    using copier = new ByteCopier(path, temporary, this.#job.isInPlace);
+    using copier = new ByteCopier(path, temporary, this.#job.isInPlace ? path : undefined);
     const log = new ReplacementLog(replacementLogPath(temporary));
     try {
       if (plan !== undefined) this.#replaceAll(plan, copier, log);

@@ -55,7 +55,7 @@ import { SecondPass } from './second-pass.ts';
 
 export type Verify = 'bytes' | 'digest';
 
-export type SlimPhase = 'scan' | 'resolve' | 'rewrite';
+export type SlimPhase = 'scan' | 'resolve' | 'rewrite' | 'compare' | 'copy';
 
 export type SlimCallbacks = {
   readonly onFinding: (finding: Finding) => void;
@@ -150,7 +150,7 @@ function openRun(work: WorkDirectory, options: SlimRunOptions): Run {
     refuseInsideCollection(options.keptDirectory, options.inputs, '--keep-originals');
     refuseOccupied(options.keptDirectory, files);
   }
-  const directory = options.dryRun ? work.dryRun() : work.newRun();
+  const directory = options.dryRun ? work.temporaryRun() : work.newRun();
   saveCollection(join(directory, 'files.jsonl'), files);
   const journal = new Journal(join(directory, 'journal.jsonl'));
   return new Run(directory, files, journal, new RunState(journal), options);
