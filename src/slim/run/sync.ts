@@ -214,7 +214,8 @@ class Sync {
 
   async #copyAll(changed: readonly CopyPair[]): Promise<void> {
     if (changed.length === 0) return;
-    const moves = changed.map(({ slimmed, target }): CollectionFile => {
+    // Of all files: the originals can be in files that did not change.
+    const moves = this.#pairing.pairs.map(({ slimmed, target }): CollectionFile => {
       return { path: slimmed, target, name: basename(target), isArc: false };
     });
     // Read even in a dry run, so that damaged notes are refused by it too.
