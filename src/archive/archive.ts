@@ -23,6 +23,7 @@ import type { ParquetExportOptions, ParquetExportReport } from './export/export-
 import type { WaczExportReport } from './export/export-wacz.ts';
 import type { WarcExportOptions, WarcExportReport } from './export/export-warc.ts';
 import { HeldContents } from './held-contents.ts';
+import type { CatalogCopyOptions, CatalogCopyReport } from './maintain/catalog-copy.ts';
 import type { CompactOptions, CompactReport } from './maintain/compact.ts';
 import { type CopiesOptions, type CopiesReport, makeCopies } from './maintain/copies.ts';
 import type { DeleteOptions, DeletePreview, DeleteReport } from './maintain/delete.ts';
@@ -565,6 +566,19 @@ export class Archive implements CaptureReader {
   /** What only an archive in a cluster has: adopting what is in the volumes after the database went back. */
   get cluster(): Pick<Cluster, 'adopt' | 'heal' | 'trust'> | undefined {
     return this.#opened.cluster;
+  }
+
+  /**
+   * Moves the archive into a cluster: copies its catalog into the database at this address. Then only `close` can be
+   * called, and the next opening is in the cluster.
+   */
+  async copyToCluster(address: string, options: CatalogCopyOptions = {}): Promise<CatalogCopyReport> {
+    if (this.#opened.cluster)
+      throw new PinakesError('BAD_ARGUMENT', { where: 'catalog copy', detail: 'the archive is in a cluster already' });
+    this.#opened.assertTaking();
+    await this.#store.drain();
+    const { copyToCluster } = await import('./maintain/catalog-copy.ts');
+    return this.#maintain(() => copyToCluster(this.#opened, address, options));
   }
 
   /** Publishes the address of a server that has this archive open. `undefined` withdraws the address. */

@@ -26,6 +26,7 @@ export type { WaczExportReport } from './export/export-wacz.ts';
 export type { WarcExportOptions, WarcExportReport } from './export/export-warc.ts';
 export { writeParquet } from './export/parquet.ts';
 export type { HeldContents, NotedCapture, ReadableCollections } from './held-contents.ts';
+export type { CatalogCopyOptions, CatalogCopyReport } from './maintain/catalog-copy.ts';
 export { dropCatalog, isCatalogSound } from './maintain/catalog-soundness.ts';
 export type { CompactOptions, CompactReport } from './maintain/compact.ts';
 export type { CopiesOptions, CopiesReport } from './maintain/copies.ts';

@@ -457,6 +457,11 @@ export class OpenedArchive {
     return this.#exclusive.idle();
   }
 
+  /** Refuses every later change, from within the one in progress. */
+  retire(reason: PinakesError): void {
+    this.#closed = reason;
+  }
+
   /** Finishes the change in progress and refuses every later one with `reason`. */
   async close(reason: PinakesError): Promise<void> {
     this.#closed = reason;

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import { PinakesError } from '../base/index.ts';
 import { endBegunIncarnation } from '../ledger/index.ts';
+import { endCatalogCopy } from './maintain/catalog-copy.ts';
 import { healArchive } from './maintain/heal.ts';
 import { endRebuild } from './maintain/rebuild.ts';
 import type { ArchiveOptions, OpenedArchive } from './opened-archive.ts';
@@ -16,7 +17,10 @@ export async function completeOpening(
   { awaitsVolumes, onOpening: onProgress, signal }: OpeningOptions,
 ): Promise<void> {
   // In a cluster nothing is healed here, since the writers of other machines may be living (I13).
-  if (archive.cluster) return archive.cluster.begin();
+  if (archive.cluster) {
+    await endCatalogCopy(archive);
+    return archive.cluster.begin();
+  }
   await endBegunIncarnation(archive.catalog, hostname());
   try {
     await healArchive(archive, { signal, onProgress });

@@ -16,6 +16,8 @@ import { type Connector, connectorOf, settingsOf } from '../connector.ts';
 
 const SETTINGS_NOTE = 'settings';
 const SETTINGS_LEASE = 'settings';
+/** The id of an archive whose catalog is being copied here (maintain/catalog-copy.ts). No machine joins meanwhile. */
+export const COPY_NOTE = 'catalog-copy';
 const FOLDER = '_pinakes/settings/';
 
 export type ClusterSettings = { readonly number: number; readonly connector: Connector };
@@ -32,6 +34,11 @@ export async function readSettings(
   return { number, connector: connectorOf(settings, bad) };
 }
 
+/** The archive whose catalog is being copied into this one, or from it. */
+export async function copyIn(catalog: Pick<Catalog, 'notes'>): Promise<string | undefined> {
+  return (await catalog.notes(COPY_NOTE))[COPY_NOTE];
+}
+
 /** The note with the settings, for a rebuild, which empties the catalog. */
 export function settingsNotes(catalog: Pick<Catalog, 'notes'>): Promise<Record<string, string>> {
   return catalog.notes(SETTINGS_NOTE);
@@ -44,6 +51,10 @@ export async function settingsOrNew(
   fresh: Connector,
   newId: IdSource,
 ): Promise<ClusterSettings> {
+  if ((await copyIn(catalog)) !== undefined) {
+    const detail = 'a catalog is being copied into it; run `pinakes catalog copy` again if that was interrupted';
+    throw new PinakesError('ARCHIVE_BUSY', { where, detail });
+  }
   const known = await readSettings(catalog, where);
   if (known) return known;
   return underLease(catalog, newId, async (held) => {
@@ -74,22 +85,49 @@ export async function changeSettings(
       throw new PinakesError('ARCHIVE_BUSY', { where, detail: 'another machine has just changed the settings' });
     const changed = { number: from.number + 1, connector };
     await put(catalog, held, changed);
-    const text = textOf(changed);
-    for (const store of stores.writable())
-      if (store.hasParts) await store.writeObject(`${FOLDER}${changed.number}.json`, utf8(`${text}\n`));
+    await writeCopies(stores, changed);
     return changed;
   });
 }
 
-async function put(catalog: Catalog, { lease }: HeldLease, settings: ClusterSettings): Promise<void> {
-  refusalOf(await catalog.commit({ lease, putNotes: { [SETTINGS_NOTE]: textOf(settings) }, durable: true }));
+/** The first settings of an archive that was copied into the database, with other notes. */
+export async function putFirstSettings(
+  { catalog, stores, newId, where }: SettingsChange,
+  connector: Connector,
+  notes: Readonly<Record<string, string>>,
+): Promise<void> {
+  let highest = 0;
+  for (const store of stores.writable())
+    for await (const page of store.list(FOLDER))
+      for (const { name } of page) highest = Math.max(highest, Number.parseInt(name.slice(FOLDER.length), 10) || 0);
+  const settings = { number: highest + 1, connector };
+  await underLease(catalog, newId, async (held) => {
+    if (await readSettings(catalog, where)) throw new PinakesError('ARCHIVE_EXISTS', { where });
+    await put(catalog, held, settings, notes);
+  });
+  await writeCopies(stores, settings);
+}
+
+async function writeCopies(stores: SettingsChange['stores'], settings: ClusterSettings): Promise<void> {
+  const bytes = utf8(`${textOf(settings)}\n`);
+  for (const store of stores.writable())
+    if (store.hasParts) await store.writeObject(`${FOLDER}${settings.number}.json`, bytes);
+}
+
+async function put(
+  catalog: Catalog,
+  { lease }: HeldLease,
+  settings: ClusterSettings,
+  notes: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  refusalOf(await catalog.commit({ lease, putNotes: { ...notes, [SETTINGS_NOTE]: textOf(settings) }, durable: true }));
 }
 
 function textOf({ number, connector }: ClusterSettings): string {
   return JSON.stringify({ number, settings: settingsOf(connector) });
 }
 
-async function underLease<Answer>(
+export async function underLease<Answer>(
   catalog: Catalog,
   newId: IdSource,
   work: (held: HeldLease) => Promise<Answer>,

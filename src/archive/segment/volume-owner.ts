@@ -19,7 +19,7 @@
  *   the volume over and makes the catalog again. Until that is done the volume is noted as being taken, and refused.
  * - A restored copy from within the same opening is not noticed here. Healing notices that objects are missing.
  */
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -116,6 +116,16 @@ export class VolumeOwner {
     if (own?.taking) await writeNumbers(directory, { archive: own.archive, numbers: own.numbers });
   }
 
+  /** The id under which the archive of this directory owned volumes before it was moved into a cluster. */
+  static async formerArchive(directory: string): Promise<string | undefined> {
+    return (await readNumbers(directory))?.archive;
+  }
+
+  /** Called when the archive of the cluster owns all volumes. */
+  static async forget(directory: string): Promise<void> {
+    await rm(join(directory, NUMBERS_NAME), { force: true });
+  }
+
   /** Throws when it is known that another process has taken the volume. */
   assertNotLost(): void {
     if (this.#lost) throw this.#lost;
@@ -146,6 +156,8 @@ export type JoinOptions = {
   readonly clock: Clock;
   /** Whether the volume is taken from another archive. */
   readonly takesOver?: boolean | undefined;
+  /** The archive that the one of the cluster was before. It hands its volumes over. */
+  readonly former?: string | undefined;
 };
 
 /**
@@ -155,12 +167,12 @@ export type JoinOptions = {
 export async function joinOwners(
   volume: ConditionalVolume,
   archive: string,
-  { clock, takesOver = false }: JoinOptions,
+  { clock, takesOver = false, former }: JoinOptions,
 ): Promise<void> {
   const found = await volume.readTagged(OWNER_NAME);
   const owner = found && parseOwner(found.bytes, volume.name);
   if (owner?.archive === archive) return;
-  if (owner && !takesOver) throw takenBy(volume.name, owner);
+  if (owner && !takesOver && owner.archive !== former) throw takenBy(volume.name, owner);
   const object: OwnerObject = {
     archive,
     number: (owner?.number ?? 0) + 1,

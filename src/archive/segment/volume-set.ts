@@ -255,7 +255,8 @@ async function openBucket(directory: string, setting: VolumeSetting, options: Vo
   if (!setting.writable || !clock || !newId) return { volume };
   try {
     if (cluster !== undefined) {
-      await joinOwners(volume, cluster, { ...options, clock });
+      const former = await VolumeOwner.formerArchive(directory);
+      await joinOwners(volume, cluster, { ...options, clock, former });
       return { volume };
     }
     return { volume, owner: await VolumeOwner.take(volume, { ...options, clock, newId, directory }) };

@@ -179,6 +179,17 @@ export class NamedSnapshots {
   }
 }
 
+/** The notes that snapshots are in a cluster, and their objects in the volumes. */
+export async function snapshotNotes(
+  snapshots: readonly NamedSnapshot[],
+  stores: Pick<SegmentStores, 'writable'>,
+): Promise<Record<string, string>> {
+  for (const named of snapshots)
+    for (const store of stores.writable())
+      if (store.hasParts) await store.writeObject(objectName(named.name), utf8(`${JSON.stringify(named)}\n`));
+  return Object.fromEntries(snapshots.map((named) => [SNAPSHOT_NOTE + named.name, JSON.stringify(named)]));
+}
+
 function objectName(name: string): string {
   return `_pinakes/snapshots/${name}.json`;
 }

@@ -80,7 +80,7 @@ export async function fillCatalog(
 async function assertEmpty(query: Query, tables: Tables): Promise<void> {
   const [row] = await query(
     `select exists (select from ${tables.captures}) or exists (select from ${tables.blocks})
-       or exists (select from ${tables.segments}) as is_filled`,
+       or exists (select from ${tables.segments}) or exists (select from ${tables.notes}) as is_filled`,
   );
   if (row!.is_filled === true) throw new PinakesError('ARCHIVE_EXISTS', { detail: 'the catalog to fill is not empty' });
 }

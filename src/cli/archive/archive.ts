@@ -187,6 +187,10 @@ export function registerArchive(program: Command, context: CommandContext, setEx
   archiveCommand(catalog, 'adopt', 'after a failover or a restore: read from the volumes what the database lacks')
     .option('--nothing-lost', 'trust that the database has all commits, as behind a synchronous standby')
     .action(runInArchive('catalog adopt', async () => (await import('./catalog.ts')).catalogAdopt));
+  archiveCommand(catalog, 'copy', 'move an archive that is in a directory into a cluster, with its catalog')
+    .requiredOption('--to <address>', 'the database: postgresql://host/database?schema=name')
+    .option('--dry-run', 'only show what would be copied, and what stands in the way')
+    .action(runInArchive('catalog copy', async () => (await import('./catalog.ts')).catalogCopy));
 
   archiveCommand(program, 'upgrade', 'make an archive of an earlier Pinakes one that this release can change')
     .option('--dry-run', 'only show what would be done, and what it takes')
