@@ -20,6 +20,7 @@ export const SUB_ROOM_IMPORTS: Readonly<Record<string, Readonly<Record<string, r
     takedown: [],
     cluster: ['revisit', 'segment', 'stream'],
     maintain: ['cluster', 'read', 'revisit', 'segment', 'stream', 'takedown', 'write'],
+    move: ['cluster', 'maintain', 'segment', 'stream'],
     mirror: ['maintain', 'read', 'segment', 'takedown'],
     proof: ['maintain', 'mirror', 'read', 'takedown'],
     balance: ['maintain', 'mirror', 'read', 'revisit', 'segment', 'stream', 'write'],

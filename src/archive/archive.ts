@@ -23,7 +23,6 @@ import type { ParquetExportOptions, ParquetExportReport } from './export/export-
 import type { WaczExportReport } from './export/export-wacz.ts';
 import type { WarcExportOptions, WarcExportReport } from './export/export-warc.ts';
 import { HeldContents } from './held-contents.ts';
-import type { CatalogCopyOptions, CatalogCopyReport } from './maintain/catalog-copy.ts';
 import type { CompactOptions, CompactReport } from './maintain/compact.ts';
 import { type CopiesOptions, type CopiesReport, makeCopies } from './maintain/copies.ts';
 import type { DeleteOptions, DeletePreview, DeleteReport } from './maintain/delete.ts';
@@ -50,6 +49,7 @@ import {
 import { removeVolume } from './maintain/volume-removal.ts';
 import { type NewMetadata, storeMetadata } from './metadata.ts';
 import { ArchiveMirrors } from './mirror/archive-mirrors.ts';
+import type { CatalogCopyOptions, CatalogCopyReport } from './move/catalog-copy.ts';
 import type { OpenedArchive } from './opened-archive.ts';
 import type { AnnouncedServer } from './owner.ts';
 import { LoggedTakedowns } from './proof/logged-takedowns.ts';
@@ -577,7 +577,7 @@ export class Archive implements CaptureReader {
       throw new PinakesError('BAD_ARGUMENT', { where: 'catalog copy', detail: 'the archive is in a cluster already' });
     this.#opened.assertTaking();
     await this.#store.drain();
-    const { copyToCluster } = await import('./maintain/catalog-copy.ts');
+    const { copyToCluster } = await import('./move/catalog-copy.ts');
     return this.#maintain(() => copyToCluster(this.#opened, address, options));
   }
 

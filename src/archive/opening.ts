@@ -2,9 +2,9 @@
 import { hostname } from 'node:os';
 import { PinakesError } from '../base/index.ts';
 import { endBegunIncarnation } from '../ledger/index.ts';
-import { endCatalogCopy } from './maintain/catalog-copy.ts';
 import { healArchive } from './maintain/heal.ts';
 import { endRebuild } from './maintain/rebuild.ts';
+import { endCatalogCopy } from './move/catalog-copy.ts';
 import type { ArchiveOptions, OpenedArchive } from './opened-archive.ts';
 import { resolveLater } from './revisit/resolve-later.ts';
 import { listUpgraded } from './segment/kept-places.ts';

@@ -1,4 +1,7 @@
-/** Moves an archive into a cluster, and kills itself at a stage: when this table was copied, or `done` before reopening. */
+/**
+ * Moves an archive into a cluster, and kills itself at a stage: when rows of this table are copied, or, for `done`,
+ * before the archive is opened in the cluster.
+ */
 import { openArchive } from '../../src/archive/index.ts';
 import { seededIds, seededRandom } from '../../src/base/index.ts';
 

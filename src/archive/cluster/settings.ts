@@ -16,7 +16,7 @@ import { type Connector, connectorOf, settingsOf } from '../connector.ts';
 
 const SETTINGS_NOTE = 'settings';
 const SETTINGS_LEASE = 'settings';
-/** The id of an archive whose catalog is being copied here (maintain/catalog-copy.ts). No machine joins meanwhile. */
+/** The id of an archive whose catalog is being copied here (move/catalog-copy.ts). No machine joins meanwhile. */
 export const COPY_NOTE = 'catalog-copy';
 const FOLDER = '_pinakes/settings/';
 

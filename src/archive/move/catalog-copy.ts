@@ -5,7 +5,7 @@
  * 1. A note `catalog-copy` with the id of the new archive is written into the catalog. So the copy has it too.
  * 2. Everything is copied in one transaction, and compared.
  * 3. An incarnation above all former ones begins in the database. Settings and snapshots are written there.
- * 4. `archive.yaml` is replaced. Up to here the archive is the one in the directory, and after it the one in the cluster.
+ * 4. `archive.yaml` is replaced. Until then the archive is the one in the directory, afterwards the one in the cluster.
  * 5. The first opening in the cluster takes the buckets over, removes the former catalog, and then the note.
  *
  * While the database has the note, no other machine joins. So when the archive is still in its directory, nobody has
@@ -20,11 +20,11 @@ import { beginIncarnation, refusalOf } from '../../ledger/index.ts';
 import { addressFor, parseCatalogAddress } from '../cluster/catalog-address.ts';
 import { COPY_NOTE, copyIn, putFirstSettings, readSettings, underLease } from '../cluster/settings.ts';
 import { type Connector, writeConnector } from '../connector.ts';
+import { CATALOG_DIRECTORY } from '../maintain/catalog-soundness.ts';
+import { sealOpenSegments } from '../maintain/volume-admin.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { VolumeOwner } from '../segment/volume-owner.ts';
 import { snapshotNotes } from '../stream/named-snapshots.ts';
-import { CATALOG_DIRECTORY } from './catalog-soundness.ts';
-import { sealOpenSegments } from './volume-admin.ts';
 
 export type CatalogCopyOptions = {
   readonly dryRun?: boolean | undefined;
