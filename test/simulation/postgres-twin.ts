@@ -52,7 +52,7 @@ type Pages = Record<string, (...values: unknown[]) => AsyncIterable<unknown[]>>;
 export async function joinPostgres(world: World, postgres: CopyableCatalog): Promise<void> {
   const { query } = postgres.database!;
   const { schema } = postgres.database!;
-  await query(`truncate ${schema}.captures, ${schema}.blocks, ${schema}.segments, ${schema}.leases`);
+  await query(`truncate ${schema}.captures, ${schema}.blocks, ${schema}.segments, ${schema}.notes, ${schema}.leases`);
   await query(`update ${schema}.counters set next = 1`);
   await query(`update ${schema}.state set incarnation = 1, is_adopting = false`);
   await postgres.fill(new SavedContents(world.catalog.save()));
