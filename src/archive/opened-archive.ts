@@ -362,19 +362,28 @@ export class OpenedArchive {
       for (const { segment } of grown) this.segmentRegistry.grow(segment);
       // The change is complete at this point. A segment that cannot be sealed now is sealed by the next opening.
       for (const segment of await this.segmentWriter.sealFull()) this.segmentRegistry.grow(segment);
-    } else if (outcome.kind === 'fenced' && outcome.why !== 'adopting') this.cluster?.writer.lose();
-    else if (outcome.kind !== 'fenced' && outcome.kind !== 'unknown') await this.segmentWriter.rollBack();
+    } else if (outcome.kind === 'unknown' || isFenced(outcome)) {
+      // After no answer too: only when the lease ends do others heal the segments that were given up.
+      this.cluster?.writer.lose();
+    } else if (outcome.kind !== 'fenced') await this.segmentWriter.rollBack();
     return outcome;
   }
 
+  /** The outcome of a try that found its lease lost before there was anything to commit. Throws any other error. */
+  fencedBy(error: unknown): WriteOutcome {
+    if (!this.cluster || !(error instanceof PinakesError) || error.code !== 'LEASE_LOST') throw error;
+    this.cluster.writer.lose();
+    return { kind: 'fenced', why: 'lease' };
+  }
+
   /**
-   * Whether a group of stores that was refused for its lease, or not answered, is made again: with the same record ids,
-   * by which a record that the former try left is recognised. The lease is another one then.
+   * Whether a group that was refused for its lease, or not answered, is made again: with the same record ids, by which
+   * a record that the former try left is recognised (C5). The lease is another one then. Called within `exclusive`.
    */
   async mayRepeat(outcome: WriteOutcome, tried: number): Promise<boolean> {
     if (!this.cluster || tried >= REPEATS_MAX) return false;
     const isUnanswered = outcome.kind === 'unknown' && outcome.error.retryable;
-    if (!isUnanswered && !(outcome.kind === 'fenced' && outcome.why !== 'adopting')) return false;
+    if (!isUnanswered && !isFenced(outcome)) return false;
     if (isUnanswered) await wait(REPEAT_PAUSE_MS);
     await this.cluster.writer.ready();
     return true;
@@ -383,8 +392,12 @@ export class OpenedArchive {
   /** Commits changes that come without records. */
   async commitGroup(group: CommitGroup): Promise<CommitOutcome> {
     this.assertTaking();
+    // A commit without a lease would be taken from a process that was fenced, too.
+    if (this.cluster && !this.lease) await this.cluster.writer.ready();
     const { lease } = this;
-    return commitCounted(this.catalog, lease ? { lease, ...group } : group);
+    const outcome = await commitCounted(this.catalog, lease ? { lease, ...group } : group);
+    if (isFenced(outcome) && lease === this.lease) this.cluster?.writer.lose();
+    return outcome;
   }
 
   /** Why the archive is closed, or is being closed. Undefined while it is open. */
@@ -488,6 +501,11 @@ export class OpenedArchive {
       await this.catalog.close();
     }
   }
+}
+
+/** Whether the lease was lost. */
+function isFenced(outcome: WriteOutcome): boolean {
+  return outcome.kind === 'fenced' && outcome.why !== 'adopting';
 }
 
 /** A time that is a second later whenever it is asked for. */

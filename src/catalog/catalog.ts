@@ -445,6 +445,12 @@ export interface Catalog extends CatalogView {
   /** Ends a lease at once, so that others may heal what it left. */
   endLease(lease: Lease): Promise<void>;
   leases(): Promise<LeaseRow[]>;
+  /**
+   * Removes the rows of leases whose names begin so, that ended so long ago, and that no segment names that is not
+   * sealed. Only for names that are never used again: the next lease of a name without a row has the epoch 1. Returns
+   * how many were removed. Absent where each process has the same lease.
+   */
+  forgetLeases?(beginning: string, endedMs: number): Promise<number>;
   /** The number of this life of the catalog (R2). */
   incarnation(): Promise<number>;
   /**

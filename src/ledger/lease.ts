@@ -44,6 +44,8 @@ export type LeaseOptions = {
   /** Undefined: the lease does not end by time. */
   readonly lifeMs?: number | undefined;
   readonly again?: AskAgain | undefined;
+  /** Called with the taken lease, to renew it until it ends, however long the work under it waits for a volume. */
+  readonly keep?: ((held: HeldLease) => void) | undefined;
 };
 
 export class HeldLease {
@@ -73,7 +75,9 @@ export class HeldLease {
     }, options.again);
     if (!lease) return undefined;
     countersOf(catalog).note('takenLeases', name);
-    return new HeldLease(catalog, lease, options);
+    const held = new HeldLease(catalog, lease, options);
+    options.keep?.(held);
+    return held;
   }
 
   get isLost(): boolean {

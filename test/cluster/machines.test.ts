@@ -1,10 +1,15 @@
 /** An archive that several machines have open: one PostgreSQL, one bucket, a directory for each machine. */
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Archive } from '../../src/archive/index.ts';
+import { PinakesError } from '../../src/base/index.ts';
+import { type CommitGroup, openPostgresCatalog } from '../../src/catalog/index.ts';
 import { allCaptures, contentOf, NOON, page, payloadAt } from '../archive/trial-archive.ts';
-import { noPostgres, TestCluster } from './cluster-sample.ts';
+import { noPostgres, SHORT_TIMES, TestCluster } from './cluster-sample.ts';
 
 /** Lets the rounds of a cluster pass that read what others have changed. */
 const ROUND_MS = 500;
@@ -177,6 +182,124 @@ describe('an archive in a cluster', { skip: noPostgres }, () => {
     const { errors, blocks } = await again.verify();
     assert.deepEqual([errors, blocks], [0, 1]);
     await again.close();
+  });
+
+  test('an add and a store go on under another lease when theirs was lost', async () => {
+    const { catalog, archive: one } = await cluster.archive();
+    const schema = new URL(catalog).searchParams.get('schema')!;
+    await one.store(page('http://a.example/', NOON, contentOf('before')));
+    const file = join(await mkdtemp(join(tmpdir(), 'pinakes-added-')), 'two.warc.gz');
+    await one.exportWarc({}, file, { software: 'test' });
+    const expireAll = () =>
+      one.database!.query(`update ${schema}.leases set expires = clock_timestamp() where expires > clock_timestamp()`);
+    await expireAll();
+    await one.store(page('http://b.example/', NOON, contentOf('after a pause')));
+    await expireAll();
+    const added = await one.add([file], { collection: 'other' });
+    assert.deepEqual([added.failures, added.captures], [[], 1]);
+    assert.equal((await one.add([file], { collection: 'other' })).filesKnown, 1);
+    const { captures, blocks } = await one.totals();
+    assert.deepEqual([captures, blocks], [3, 2]);
+    await assert.rejects(one.add([file], { inPlace: true }), { code: 'NOT_LINKABLE' });
+    await rm(dirname(file), { recursive: true });
+    await one.close();
+  });
+
+  test('the commit of an added step that was made and not answered is not made again', async () => {
+    const catalog = cluster.newCatalog();
+    const directory = await cluster.machine(catalog);
+    const maker = await cluster.open(directory);
+    await maker.addVolume({ name: 'far', ...cluster.bucket('unanswered') });
+    await maker.store(page('http://a.example/', NOON, contentOf('added')));
+    const file = join(await mkdtemp(join(tmpdir(), 'pinakes-added-')), 'one.warc.gz');
+    await maker.exportWarc({}, file, { software: 'test' });
+    await maker.close();
+    const schema = new URL(catalog).searchParams.get('schema')!;
+    const inner = await openPostgresCatalog({ url: cluster.postgres.url, schema });
+    let lost = 0;
+    const losing = new Proxy(inner, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name === 'commit')
+          return async (group: CommitGroup) => {
+            const outcome = await target.commit(group);
+            if (!group.captures?.length || lost === 3) return outcome;
+            lost++;
+            throw new PinakesError('CATALOG_UNREACHABLE', { detail: 'the answer is lost' });
+          };
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const one = await cluster.open(directory, { catalog: losing });
+    const added = await one.add([file], { collection: 'other' });
+    assert.equal(lost, 3);
+    assert.deepEqual([added.failures, added.captures, added.capturesKnown], [[], 1, 0]);
+    assert.equal((await one.totals()).captures, 2);
+    await rm(dirname(file), { recursive: true });
+    await one.close();
+  });
+
+  test('a mirror is synced by one machine at a time', async () => {
+    const { catalog, archive: one } = await cluster.archive();
+    const other = await cluster.open(await cluster.machine(catalog));
+    await one.store(page('http://a.example/', NOON, contentOf('mirrored')));
+    const target = await mkdtemp(join(tmpdir(), 'pinakes-mirror-'));
+    await one.mirrors.add({ name: 'copy', target });
+    await delay(ROUND_MS);
+    const results = await Promise.allSettled([one.mirrors.sync('copy'), other.mirrors.sync('copy')]);
+    const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : []));
+    assert.deepEqual(refused, ['ARCHIVE_BUSY']);
+    assert.equal((await other.mirrors.sync('copy')).number, 2);
+    assert.equal((await one.mirrors.check('copy')).problems.length, 0);
+    await rm(target, { recursive: true });
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  test('rows of leases go a day after they ended, and a fenced writer stays fenced', async () => {
+    const schema = new URL(cluster.newCatalog()).searchParams.get('schema')!;
+    const catalog = await openPostgresCatalog({ url: cluster.postgres.url, schema });
+    const segments = ['old', 'needed', 'young'].map((name) => `writer:${name}`);
+    const leases = [];
+    for (const name of [...segments, 'compaction:far']) leases.push((await catalog.takeLease(name, 'test', 60_000))!);
+    await catalog.listSegment({ name: 'default/a.warc.gz', collection: 1, volume: 'far' }, leases[1]);
+    await catalog.database!.query(`update "${schema}".leases set expires = clock_timestamp() - interval '2 days'
+      where name <> 'writer:young'`);
+    await catalog.endLease(leases[2]!);
+    assert.equal(await catalog.forgetLeases!('writer:', 24 * 3600 * 1000), 1);
+    assert.deepEqual(
+      (await catalog.leases()).map(({ name }) => name),
+      ['compaction:far', 'writer:needed', 'writer:young'],
+    );
+    assert.deepEqual(await catalog.commit({ lease: leases[0], putNotes: { a: 'b' } }), {
+      kind: 'fenced',
+      why: 'lease',
+    });
+    assert.equal(await catalog.renewLease(leases[0]!, 1000), false);
+    await catalog.close();
+  });
+
+  test('a rebuild that takes longer than its lease lasts keeps the lease', async () => {
+    const catalog = cluster.newCatalog();
+    const directory = await cluster.machine(catalog);
+    const schema = new URL(catalog).searchParams.get('schema')!;
+    const inner = await openPostgresCatalog({ url: cluster.postgres.url, schema });
+    const slow = new Proxy(inner, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name === 'totals')
+          return async () => {
+            if (await target.isAdopting()) await delay(2 * SHORT_TIMES.leaseLifeMs);
+            return target.totals();
+          };
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const one = await cluster.open(directory, { catalog: slow });
+    await one.addVolume({ name: 'far', ...cluster.bucket('slow') });
+    await one.store(page('http://a.example/', NOON, contentOf('kept')));
+    await one.rebuild();
+    assert.equal(await inner.isAdopting(), false);
+    assert.equal((await one.totals()).captures, 1);
     await one.close();
   });
 });

@@ -13,8 +13,10 @@ import {
   LeftOut,
   type OpenSegment,
   type RecordFacts,
+  refusalOf,
   ScanFacts,
   type SegmentKind,
+  type WriteOutcome,
 } from '../../ledger/index.ts';
 import {
   type Coding,
@@ -97,6 +99,8 @@ type AddState = {
   /** Whether the disk could not read all of the file. It may read more the next time, also before the offset. */
   readonly hasGap?: boolean;
 };
+
+const COMMITTED: WriteOutcome = { kind: 'committed', lost: [], freed: 0 };
 
 type OpenedFile = {
   readonly path: string;
@@ -262,7 +266,13 @@ export class AddedFile implements StepSource {
     }
     const { hasGap = false, deleted = await deletedFrom(this.#archive.catalog, this.#kind.collection) } = this.#state;
     this.#state = { ...this.#state, seen: this.samples.seen, done: !this.#hasFindings && !hasGap, deleted };
-    await this.#archive.commitGroup({ putNotes: { [this.#note]: JSON.stringify(this.#state) } });
+    const putNotes = { [this.#note]: JSON.stringify(this.#state) };
+    await this.#archive.exclusive(async () => {
+      for (let repeats = 0; ; repeats++) {
+        const outcome = await this.#archive.commitGroup({ putNotes });
+        if (!(await this.#archive.mayRepeat(outcome, repeats))) return void refusalOf(outcome);
+      }
+    });
   }
 
   async take(batch: ScanBatch, report: AddReport): Promise<void> {
@@ -321,19 +331,30 @@ export class AddedFile implements StepSource {
     const state = { ...this.#state, offset, innerOffset };
     let step: AddStep | undefined;
     let taken = records;
+    let repeats = 0;
+    const attempt = async (): Promise<WriteOutcome> => {
+      Object.assign(report, before);
+      const draft = this.#archive.newDraft();
+      step = await this.#decideStep(taken, draft, leftOut, report);
+      draft.putNote(this.#note, JSON.stringify(state));
+      // The copied bytes must be from the file that was read.
+      await this.#assertSame();
+      return this.#archive.commit(draft);
+    };
     try {
       await commitUntilTaken(async (refusal) => {
         if (refusal) leftOut.add(refusal, step!.entered);
         // Captures that were deleted come back as other captures, whose ids say so. A rebuild keeps them.
         if (this.#options.again)
           taken = taken.map((facts) => (leftOut.why(facts) === 'deleted' ? facts.addedAgain() : facts));
-        Object.assign(report, before);
-        const draft = this.#archive.newDraft();
-        step = await this.#decideStep(taken, draft, leftOut, report);
-        draft.putNote(this.#note, JSON.stringify(state));
-        // The copied bytes must be from the file that was read.
-        await this.#assertSame();
-        return this.#archive.commit(draft);
+        for (;;) {
+          const outcome = await attempt().catch((error: unknown) => this.#archive.fencedBy(error));
+          if (!(await this.#archive.mayRepeat(outcome, repeats))) return outcome;
+          repeats++;
+          // The segments of the former lease belong to others now.
+          this.#windowUsers.clear();
+          if (outcome.kind === 'unknown' && (await this.#isCommitted(state))) return COMMITTED;
+        }
       });
       this.#state = state;
       this.#lastVisit = visitOf(records.at(-1)!);
@@ -345,6 +366,15 @@ export class AddedFile implements StepSource {
       await this.#archive.segmentWriter.rollBack();
       throw error;
     }
+  }
+
+  /**
+   * Whether the step is committed although its commit was not answered. An earlier add of all of the file may have left
+   * the same note, so such a step is made again. Then the commit finds that its captures are known (C5).
+   */
+  async #isCommitted(state: AddState): Promise<boolean> {
+    if (this.#options.again || state.hasGap) return false;
+    return (await this.#archive.catalog.notes(this.#note))[this.#note] === JSON.stringify(state);
   }
 
   /** Decides what becomes of the records, and appends those that are kept. */

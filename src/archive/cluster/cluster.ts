@@ -30,6 +30,7 @@ import {
   type SegmentStores,
   type SegmentWriter,
   segmentsToSeal,
+  WRITER_LEASES,
 } from '../../ledger/index.ts';
 import type { Collections } from '../collections.ts';
 import type { Connector } from '../connector.ts';
@@ -39,6 +40,7 @@ import { countOdd, OddCounter } from '../segment/odd-records.ts';
 import type { SegmentRegistry } from '../segment/segment-registry.ts';
 import type { VolumeSet } from '../segment/volume-set.ts';
 import { type NamedSnapshots, SNAPSHOT_NOTE } from '../stream/named-snapshots.ts';
+import { keepLease } from './keep-lease.ts';
 import { OwnWriter } from './own-writer.ts';
 import { READERS_MS } from './readable-catalog.ts';
 import { type ClusterSettings, changeSettings, readSettings, settingsNotes } from './settings.ts';
@@ -48,6 +50,9 @@ const GRACE_MS = 3600 * 1000;
 const TICK_MS = 1000;
 /** Healing looks at all rows of segments, so it is done less often: once in so many rounds. */
 const HEAL_ROUNDS = 10;
+/** Every writer leaves the row of a lease. A row is kept for a day after it ended, for those who look what happened. */
+const FORGET_ROUNDS = 3600;
+const LEASE_ROW_LIFE_MS = 24 * 3600 * 1000;
 
 export type ClusterTimes = {
   /** A lease that is not renewed for this long has ended. */
@@ -137,7 +142,8 @@ export class Cluster {
       if (signal.aborted) return;
       // Without the database there is nothing to do. The next round finds it again, or the next change reports it.
       await this.#round().catch((error: unknown) => {
-        if (!(error instanceof PinakesError)) throw error;
+        // What was being healed at the end is left to others.
+        if (!(error instanceof PinakesError || signal.aborted)) throw error;
       });
     }
   }
@@ -147,7 +153,9 @@ export class Cluster {
     await this.#archive.snapshots.load();
     if (!this.writer.lease) return;
     await this.#sealAsked();
-    if (this.#rounds++ % HEAL_ROUNDS === 0) await this.heal();
+    const round = this.#rounds++;
+    if (round % HEAL_ROUNDS === 0) await this.heal();
+    if (round % FORGET_ROUNDS === 0) await this.#catalog.forgetLeases?.(WRITER_LEASES, LEASE_ROW_LIFE_MS);
   }
 
   /** Reads the settings again when another machine has changed them, and opens volumes that are new. */
@@ -235,14 +243,17 @@ export class Cluster {
   async heal(): Promise<number> {
     const catalog = this.#catalog;
     const { newId, stores } = this.#archive;
+    const { signal } = this.#ending;
     if (await catalog.isAdopting()) {
-      await adoptAll({ ...this.#healing({}), stores }, `${hostname()}, process ${process.pid}, adopting ${newId()}`);
+      await adoptAll(
+        { ...this.#healing({ signal }), stores },
+        `${hostname()}, process ${process.pid}, adopting ${newId()}`,
+      );
       return 0;
     }
     const names = await leasesToHeal(catalog);
     let healed = 0;
     for (const name of names) {
-      const { signal } = this.#ending;
       if (signal.aborted) break;
       const options = this.#healing({ signal });
       if (await healLease(options, name, `${hostname()}, process ${process.pid}, healing ${newId()}`)) healed++;
@@ -259,6 +270,7 @@ export class Cluster {
       stores,
       fingerprint,
       lifeMs: this.lifeMs,
+      keep: keepLease,
       graceMs: this.graceMs,
       isEmbedded: false,
       collectionName: (number) => collections.name(number),
@@ -305,26 +317,39 @@ export class Cluster {
     const catalog = this.#catalog;
     const { newId, volumes } = this.#archive;
     const names = volumes.writable().map(({ name }) => name);
-    const ending = new AbortController();
     const held = new Map<string, HeldLease>();
     try {
       for (const name of names.sort()) {
         const holder = `${hostname()}, process ${process.pid}, ${newId()}`;
-        const lease = await HeldLease.take(catalog, compactionLease(name), holder, { lifeMs: this.lifeMs });
+        const options = { lifeMs: this.lifeMs, keep: keepLease };
+        const lease = await HeldLease.take(catalog, compactionLease(name), holder, options);
         if (!lease) throw await busy(catalog, name);
         held.set(name, lease);
-        void lease.keep(
-          (ms) => wait(ms, undefined, { signal: ending.signal, ref: false }).catch(() => {}),
-          ending.signal,
-        );
       }
       this.#maintenance = held;
       await this.#archive.snapshots.load();
       return await work();
     } finally {
       this.#maintenance = new Map();
-      ending.abort();
       await mapLimited([...held.values()], held.size || 1, (lease) => lease.end());
+    }
+  }
+
+  /** Runs work that one machine at a time does. `check` fails when another one may have begun it since. */
+  async alone<T>(name: string, work: (check: () => Promise<void>) => Promise<T>): Promise<T> {
+    const catalog = this.#catalog;
+    const holder = `${hostname()}, process ${process.pid}, ${this.#archive.newId()}`;
+    const held = await HeldLease.take(catalog, name, holder, { lifeMs: this.lifeMs, keep: keepLease });
+    if (!held) {
+      const row = (await catalog.leases()).find((lease) => lease.name === name && lease.isLiving);
+      throw new PinakesError('ARCHIVE_BUSY', { detail: `${name} is in use${row ? ` by ${row.holder}` : ''}` });
+    }
+    try {
+      return await work(async () => {
+        if (!(await held.renew())) throw new PinakesError('LEASE_LOST', { where: name });
+      });
+    } finally {
+      await held.end();
     }
   }
 

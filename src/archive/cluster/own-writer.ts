@@ -24,6 +24,8 @@ type Current = { readonly held: HeldLease; readonly writer: SegmentWriter; reado
 export class OwnWriter {
   readonly #options: OwnWriterOptions;
   #current: Current | undefined;
+  #taking: Promise<void> | undefined;
+  #isEnded = false;
 
   constructor(options: OwnWriterOptions) {
     this.#options = options;
@@ -39,9 +41,17 @@ export class OwnWriter {
     return this.#current.writer;
   }
 
-  /** Takes a lease, unless this process has one that it may still hold. Called one at a time, before each change. */
+  /** Takes a lease, unless this process has one that it may still hold. Called before each change. */
   async ready(): Promise<void> {
     if (this.#current && !this.#current.held.isLost) return;
+    this.#taking ??= this.#take().finally(() => {
+      this.#taking = undefined;
+    });
+    await this.#taking;
+  }
+
+  async #take(): Promise<void> {
+    if (this.#isEnded) throw new PinakesError('ARCHIVE_CLOSED');
     // Its segments belong to others now.
     this.#current?.writer.reset();
     this.#current?.ending.abort();
@@ -62,6 +72,8 @@ export class OwnWriter {
 
   /** Seals what this process has open, and ends the lease. What cannot be sealed now is healed by others. */
   async end(): Promise<void> {
+    this.#isEnded = true;
+    await this.#taking?.catch(() => {});
     const current = this.#current;
     if (!current) return;
     const { writer, held } = current;
@@ -71,6 +83,8 @@ export class OwnWriter {
       for (const open of writer.openSegments()) if (!open.isDirty) await writer.seal(open);
     } catch (error) {
       if (!(error instanceof PinakesError)) throw error;
+      // A database that does not answer is not waited for again. Time ends the lease.
+      if (error.code === 'CATALOG_UNREACHABLE') held.lose();
     } finally {
       this.#forget();
       await held.end();

@@ -9,6 +9,7 @@ import { hostname } from 'node:os';
 import { type Finding, PinakesError } from '../../base/index.ts';
 import { begunName, collectLeftovers, parsePartName, type SegmentStore } from '../../ledger/index.ts';
 import { S3Volume } from '../../volume/index.ts';
+import { keepLease } from '../cluster/keep-lease.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { newestList, segmentsIn } from './found-segment.ts';
 
@@ -27,6 +28,7 @@ export async function removeLeftovers(archive: OpenedArchive): Promise<void> {
       clock,
       graceMs,
       lifeMs,
+      keep: keepLease,
       onFinding: (finding: Finding) => archive.report(finding),
     };
     await collectLeftovers(options, `${hostname()}, process ${process.pid}, ${archive.newId()}`);

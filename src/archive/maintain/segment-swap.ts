@@ -36,6 +36,7 @@ import {
   Swaps,
 } from '../../ledger/index.ts';
 import { type Field, readRecords } from '../../warc/index.ts';
+import { keepLease } from '../cluster/keep-lease.ts';
 import { inSegment } from '../damage.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
 import { formatClues, unresolvedNote, unresolvedNotesOf } from '../revisit/revisit-clues.ts';
@@ -126,8 +127,8 @@ export async function swapIn(archive: OpenedArchive, replacement: Replacement): 
       for (const old of replaced) await enterTombstones(archive, old);
       // Readers find the replacement as soon as the first capture is moved to it.
       segmentRegistry.put({ ...row, state: 'sealed', bytes, records, roots: runs.roots });
-      const swapped = await swaps.swap(replacement);
-      assert(swapped, 'nothing that the plan relied on has changed');
+      // Only in a cluster can others change meanwhile what the plan relied on.
+      if (!(await swaps.swap(replacement))) throw changedMeanwhile(archive, row);
       await refreshSegments(archive, numbers);
     } catch (error) {
       await giveUp(archive, swaps, row, numbers).catch(() => {});
@@ -138,6 +139,12 @@ export async function swapIn(archive: OpenedArchive, replacement: Replacement): 
     await swaps.removeReplaced();
     return (await catalog.segment(row.number))!;
   });
+}
+
+function changedMeanwhile({ cluster }: OpenedArchive, { volume }: Segment): PinakesError {
+  assert(cluster, 'nothing that the plan relied on has changed');
+  const detail = `contents of the volume ${volume} were changed while it was compacted; compact again`;
+  return new PinakesError('ARCHIVE_BUSY', { detail });
 }
 
 /** After a failure: a swap that began is finished before the next change, and any other replacement is discarded. */
@@ -216,9 +223,10 @@ async function withLease<Answer>(
   const { catalog, newId, cluster } = archive;
   // In a cluster, it is held for the whole of a compaction.
   const own = cluster?.compactionOf(volume);
+  if (own?.isLost) throw new PinakesError('LEASE_LOST', { where: own.lease.name });
   if (own) return work(own);
-  const lifeMs = cluster?.lifeMs;
-  const held = await HeldLease.take(catalog, compactionLease(volume), `${hostname()}, ${newId()}`, { lifeMs });
+  const options = { lifeMs: cluster?.lifeMs, keep: keepLease };
+  const held = await HeldLease.take(catalog, compactionLease(volume), `${hostname()}, ${newId()}`, options);
   if (!held) throw new PinakesError('ARCHIVE_BUSY', { detail: `the volume ${volume} is being compacted` });
   try {
     return await work(held);

@@ -280,6 +280,10 @@ export async function sealOpenSegments(
 
 /** The volume of files that are added in place. It is created for the first such file. */
 export async function linkedVolume(archive: OpenedArchive): Promise<LinkedVolume> {
+  if (archive.cluster) {
+    const detail = 'other machines share this archive, and would not find the file where it lies on this one';
+    throw new PinakesError('NOT_LINKABLE', { detail });
+  }
   const known = archive.connector.volumes.find((volume) => volume.kind === 'linked');
   if (!known) {
     if (archive.connector.volumes.some((volume) => volume.name === LINKED_VOLUME.name))

@@ -37,7 +37,12 @@ export class ArchiveMirrors {
   async sync(name: string, options: SyncOptions = {}): Promise<SyncReport> {
     this.#archive.assertTaking();
     const { syncMirror } = await import('./mirror-sync.ts');
-    return this.#work.run(() => syncMirror(this.#archive, mirrorOf(this.#archive, name), options));
+    return this.#work.run(() => {
+      const sync = (check?: () => Promise<void>) =>
+        syncMirror(this.#archive, mirrorOf(this.#archive, name), { ...options, check });
+      // Two machines would write manifests of one number, and remove what the other one copies.
+      return this.#archive.cluster?.alone(`mirror:${name}`, sync) ?? sync();
+    });
   }
 
   /** Reads every byte of a mirror and compares it with its digest. */

@@ -29,6 +29,7 @@ import type { Segment } from '../../catalog/index.ts';
 import { listedObjects, wholeObject } from '../../ledger/index.ts';
 import { MIRRORS_FOLDER, type SyncReport } from '../mirror-status.ts';
 import type { OpenedArchive } from '../opened-archive.ts';
+import { makeDirectory } from '../segment/volume-set.ts';
 import { MirrorCopy } from './mirror-copy.ts';
 import {
   type AbsentObject,
@@ -56,6 +57,8 @@ export type SyncOptions = {
   readonly mayShrink?: boolean | undefined;
   readonly onProgress?: ((progress: SyncProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Called before a manifest is written and before objects are removed. Fails when another machine may sync too. */
+  readonly check?: (() => Promise<void>) | undefined;
 };
 
 export type SyncProgress = {
@@ -71,6 +74,8 @@ export async function syncMirror(
   options: SyncOptions = {},
 ): Promise<SyncReport> {
   await using target = await openTarget(setting, true, archive.openRemote);
+  // Another machine of a cluster may have added the mirror.
+  await makeDirectory(join(archive.directory, MIRRORS_FOLDER));
   const { manifests, damaged } = await readManifests(target.store);
   const journal = join(archive.directory, MIRRORS_FOLDER, `${setting.name}.jsonl`);
   const copy = await MirrorCopy.open(target, journal, manifests.flatMap(piecesOf));
@@ -96,8 +101,10 @@ export async function syncMirror(
       volumes: volumes.map(({ name, kind, writable }) => ({ name, kind, writable })),
       ...content,
     };
+    await options.check?.();
     await copy.write(manifestName(number), ...sourceOf(formatManifest(manifest)));
     await copy.end();
+    await options.check?.();
     const { removed, earlier } = await retire(target, manifest, manifests, setting.delayMs, archive.clock());
     const pieces = piecesOf(manifest);
     const report: SyncReport = {

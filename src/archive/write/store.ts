@@ -217,9 +217,11 @@ export class StoreQueue {
         if (refusal) left = leaveOut(left, tried, refusal);
         this.#fresh.clear();
         for (;;) {
-          const { written, lacking, outcome } = await this.#commitBeginning(left);
+          const fenced = (error: unknown) => ({ written: [], lacking: [], outcome: this.#archive.fencedBy(error) });
+          const { written, lacking, outcome } = await this.#commitBeginning(left).catch(fenced);
           tried = written;
-          if (await this.#archive.mayRepeat(outcome, repeats++)) {
+          if (await this.#archive.mayRepeat(outcome, repeats)) {
+            repeats++;
             for (const waiting of left) this.#repeated.add(waiting);
             continue;
           }

@@ -171,7 +171,8 @@ class PostgresCatalog extends PostgresView implements CopyableCatalog {
     const renewed = await this.database.transact((query) =>
       query(
         `update ${this.#tables.leases} set expires = ${END('$4')}
-         where name = $1 and epoch = $2 and incarnation = $3 and expires > clock_timestamp() returning name`,
+         where name = $1 and epoch = $2 and incarnation = $3 and expires > clock_timestamp() and server = ${SERVER}
+         returning name`,
         [name, epoch, incarnation, lifeMs],
       ),
     );
@@ -202,6 +203,20 @@ class PostgresCatalog extends PostgresView implements CopyableCatalog {
       expires: row.expires === null ? undefined : number(row.expires),
       isLiving: row.is_living === true,
     }));
+  }
+
+  async forgetLeases(beginning: string, endedMs: number): Promise<number> {
+    const removed = await this.database.transact((query) =>
+      query(
+        `delete from ${this.#tables.leases} l
+         where starts_with(l.name, $1) and l.expires < clock_timestamp() - $2::bigint * interval '1 ms'
+         and not exists (
+           select from ${this.#tables.segments} s where s.state <> 'sealed' and s.lease->>'name' = l.name
+         ) returning name`,
+        [beginning, endedMs],
+      ),
+    );
+    return removed.length;
   }
 
   async incarnation(): Promise<number> {

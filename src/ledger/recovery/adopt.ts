@@ -58,11 +58,14 @@ export async function adoptAll(options: AdoptionOptions, holder: string): Promis
     renewed = clock();
     await held.renew();
   };
-  const adoption = new Adoption({ ...options, onStep }, held.lease);
-  await options.onTaken?.(held);
-  const segments = await unlessLost(options, held.lease, () => adoption.run());
-  await held.end();
-  return segments && { segments };
+  try {
+    const adoption = new Adoption({ ...options, onStep }, held.lease);
+    await options.onTaken?.(held);
+    const segments = await unlessLost(options, held.lease, () => adoption.run());
+    return segments && { segments };
+  } finally {
+    await held.end();
+  }
 }
 
 /** The next incarnation: above all that left anything in the volumes, and above the catalog's own. */

@@ -134,27 +134,27 @@ export async function healLease(
   const { catalog, clock, lifeMs } = options;
   const held = await HeldLease.take(catalog, name, holder, options);
   if (!held) return undefined;
-  // Asked under the lease: an adoption that begins later begins an incarnation, in which this lease is none.
-  if (await catalog.isAdopting()) {
+  try {
+    // Asked under the lease: an adoption that begins later begins an incarnation, in which this lease is none.
+    if (await catalog.isAdopting()) return undefined;
+    let renewed = clock();
+    const onStep = async (row?: Segment) => {
+      await options.onStep?.(row);
+      if (lifeMs === undefined || clock() - renewed < lifeMs / 3) return;
+      renewed = clock();
+      await held.renew();
+    };
+    const healed: HealedSegment[] = [];
+    for (const row of await segmentsOf(catalog, name)) {
+      const { lease } = held;
+      const one = await unlessLost(options, lease, () => healSegment({ ...options, lease, onStep }, row));
+      healed.push(one ?? { name: row.name, kind: 'lost' });
+      if (!one || one.kind === 'lost') break;
+    }
+    return healed;
+  } finally {
     await held.end();
-    return undefined;
   }
-  let renewed = clock();
-  const onStep = async (row?: Segment) => {
-    await options.onStep?.(row);
-    if (lifeMs === undefined || clock() - renewed < lifeMs / 3) return;
-    renewed = clock();
-    await held.renew();
-  };
-  const healed: HealedSegment[] = [];
-  for (const row of await segmentsOf(catalog, name)) {
-    const { lease } = held;
-    const one = await unlessLost(options, lease, () => healSegment({ ...options, lease, onStep }, row));
-    healed.push(one ?? { name: row.name, kind: 'lost' });
-    if (!one || one.kind === 'lost') break;
-  }
-  await held.end();
-  return healed;
 }
 
 /**
