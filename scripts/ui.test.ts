@@ -7,7 +7,7 @@ import { buildUi, type UiReport } from './ui.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const FIRST_BYTES_MAX = 60_000;
-const ALL_BYTES_MAX = 88_000;
+const ALL_BYTES_MAX = 90_000;
 
 let parent: string;
 let report: UiReport;

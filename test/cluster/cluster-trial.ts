@@ -13,11 +13,13 @@
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { constants, gunzipSync } from 'node:zlib';
 import { type Archive, createArchive, openArchive } from '../../src/archive/index.ts';
 import { PinakesError, type Random, seededIds, seededRandom } from '../../src/base/index.ts';
 import { allCaptures } from '../archive/trial-archive.ts';
@@ -25,7 +27,7 @@ import { type Fault, FaultProxy } from '../contract/fault-proxy.ts';
 import { PostgresServer } from '../contract/postgres-server.ts';
 import { startVolumeServerProcess, type VolumeServerProcess } from '../volume-server/volume-server-process.ts';
 import { CuttingProxy } from './cutting-proxy.ts';
-import { contentName, isDeleted, isTakenDown, numberOf } from './trial-capture.ts';
+import { contentName, isDeleted, isTakenDown, numberOf, urlOf } from './trial-capture.ts';
 
 const WRITERS = 4;
 const READERS = 2;
@@ -107,7 +109,7 @@ export class ClusterTrial {
       await trial.#run();
       return trial.report;
     } catch (cause) {
-      const last = trial.#errors.slice(-20).join('\n');
+      const last = trial.#errors.slice(process.env.TRIAL_DEBUG ? -5000 : -20).join('\n');
       throw new Error(`seed ${options.seed}, ${JSON.stringify(trial.report)}\n${last}`, { cause });
     } finally {
       await trial.#end();
@@ -290,7 +292,7 @@ export class ClusterTrial {
     });
     child.stderr!.on('data', (bytes: Buffer) => {
       this.#errors.push(String(bytes));
-      if (this.#errors.length > 200) this.#errors.shift();
+      if (this.#errors.length > 5000) this.#errors.shift();
     });
     return child;
   }
@@ -315,6 +317,7 @@ export class ClusterTrial {
       const lost = [...this.#put].filter((number) => !found.has(number) && !this.#begun.has(number));
       const back = [...this.#removed].filter((number) => found.has(number));
       const doubled = [...found].filter(([, count]) => count > 1);
+      if (lost.length > 0) this.#errors.push(await this.#whereIs(lost[0]!, archive));
       assert.deepEqual({ lost, back, doubled }, { lost: [], back: [], doubled: [] });
       await archive.compact();
       await delay(TIMES.graceMs);
@@ -332,6 +335,24 @@ export class ClusterTrial {
     } finally {
       await archive.close();
     }
+  }
+
+  /** The objects that have a record of the capture, and the segments of the catalog, for the report of a failure. */
+  async #whereIs(number: number, archive: Archive): Promise<string> {
+    const folder = join(this.#volumes.directory, this.#volumes.bucket, 'trial');
+    const lines: string[] = [];
+    for (const file of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+      if (!file.isFile()) continue;
+      const path = join(file.parentPath, file.name);
+      const bytes = readFileSync(path);
+      const isWarc = bytes[0] === 0x1f;
+      const has = isWarc && gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).includes(`${urlOf(number)}\r`);
+      lines.push(
+        `${relative(folder, path)} ${bytes.length} ${statSync(path).mtime.toISOString()}${has ? ' HAS IT' : ''}`,
+      );
+    }
+    for (const row of await archive.segments()) lines.push(JSON.stringify(row));
+    return `capture ${number}\n${lines.join('\n')}`;
   }
 
   async #end(): Promise<void> {

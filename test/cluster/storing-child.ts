@@ -32,7 +32,8 @@ async function untilDone(work: () => Promise<unknown>): Promise<void> {
       return;
     } catch (error) {
       if (!(error instanceof PinakesError)) throw error;
-      if (process.env.TRIAL_DEBUG) writeSync(2, `${writer}: ${error.code} ${error.message}\n`);
+      if (process.env.TRIAL_DEBUG)
+        writeSync(2, `${new Date().toISOString()} ${writer}: ${error.code} ${error.message}\n`);
       await delay(AGAIN_MS);
     }
   }
@@ -59,6 +60,9 @@ async function open(): Promise<Archive> {
     newId: seededIds(seededRandom((process.pid * 7919 + Date.now()) % 2 ** 31)),
     purpose: `writer ${writer}`,
     clusterTimes: JSON.parse(timesText!),
+    ...(process.env.TRIAL_DEBUG && {
+      onLedgerEvent: (line: string) => void writeSync(2, `${new Date().toISOString()} ${writer}: ${line}\n`),
+    }),
   };
   await untilDone(async () => {
     archive = await openArchive(directory!, options);

@@ -36,8 +36,9 @@ test('commits and sealed segments are counted, with a line for each', async () =
   const lines: string[] = [];
   countersOf(archive.catalog).observer = (line) => lines.push(line);
   const name = await archive.sealed('W', [c('a'), c('b'), c('z', 'y')]);
-  assert.deepEqual(counted(archive.catalog), { commits: 3, sealedSegments: 1 }, 'two commits seal a segment');
+  assert.deepEqual(counted(archive.catalog), { commits: 3, sealedSegments: 1, takenLeases: 1 }, 'two commits seal a segment');
   assert.deepEqual(lines, [
+    'taken leases +1: W',
     'commits +1: blocks 2, captures 3, segments 1',
     'commits +1: segments 1',
     'commits +1: segments 1',
@@ -50,7 +51,7 @@ test('a content that another writer stored first is a lost race and a surplus re
   await store(archive, 'A', archive.catalog, 'a');
   const late = withLookUp(archive.catalog, async (digests) => digests.map(() => []));
   await store(archive, 'B', late, 'b');
-  assert.deepEqual(counted(late), { commits: 1, lostRaces: 1, surplusRecords: 1 });
+  assert.deepEqual(counted(late), { commits: 1, lostRaces: 1, surplusRecords: 1, takenLeases: 1 });
 });
 
 test('a group that refers to a content deleted meanwhile is stale, and is made again', async () => {
@@ -65,7 +66,7 @@ test('a group that refers to a content deleted meanwhile is stale, and is made a
     return found;
   });
   await store(archive, 'B', outdated, 'b');
-  assert.deepEqual(counted(outdated), { commits: 1, staleGroups: 1 });
+  assert.deepEqual(counted(outdated), { commits: 1, staleGroups: 1, takenLeases: 1 });
   assert.ok(await archive.capture('b'));
 });
 
