@@ -459,6 +459,12 @@ export interface Catalog extends CatalogView {
    * ADOPTION_LEASE.
    */
   beginIncarnation(incarnation: number): Promise<void>;
+  /**
+   * Begins the next life of a catalog that is being adopted, and empties it in the same step, but for these notes. What
+   * writers have committed in the life before is in the volumes. False: the life is not the one before, or its adoption
+   * has ended.
+   */
+  beginEmpty(incarnation: number, notes: Readonly<Record<string, string>>): Promise<boolean>;
   /** Ends the adoption. False: the lease is fenced. */
   endAdoption(lease: Lease): Promise<boolean>;
   isAdopting(): Promise<boolean>;
@@ -483,8 +489,8 @@ export interface Catalog extends CatalogView {
    * Empties the catalog for a rebuild, whatever its state, and gives it these notes, durably. Leases stay as they are,
    * as do the incarnation and all that keeps numbers from being dealt twice. A process that dies meanwhile leaves the
    * catalog as it was, or emptied and with the notes. Views of a damaged catalog fail from then on; other views do not
-   * change. With a lease, it fails with LEASE_LOST unless the lease is living.
+   * change.
    */
-  clear(notes?: Readonly<Record<string, string>>, lease?: Lease): Promise<void>;
+  clear(notes?: Readonly<Record<string, string>>): Promise<void>;
   close(): Promise<void>;
 }

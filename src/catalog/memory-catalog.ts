@@ -4,7 +4,7 @@
  *
  * A call changes the contents in one synchronous step, so handles of several writers can share one object.
  */
-import { assert, type Clock, equal, PinakesError, toHex } from '../base/index.ts';
+import { assert, type Clock, equal, toHex } from '../base/index.ts';
 import {
   ADOPTION_LEASE,
   type Capture,
@@ -160,6 +160,14 @@ export class MemoryCatalog extends MemoryView implements Catalog {
     this.contents.batches++;
   }
 
+  async beginEmpty(incarnation: number, notes: Readonly<Record<string, string>>): Promise<boolean> {
+    if (this.contents.incarnation !== incarnation - 1 || !this.contents.isAdopting) return false;
+    this.#empty();
+    await this.beginIncarnation(incarnation);
+    await this.commit({ putNotes: notes });
+    return true;
+  }
+
   async endAdoption(lease: Lease): Promise<boolean> {
     if (!this.#isLiving(lease)) return false;
     this.contents.isAdopting = false;
@@ -187,12 +195,15 @@ export class MemoryCatalog extends MemoryView implements Catalog {
   /** Memory is assumed to be sound. */
   async *check(): AsyncGenerator<FileDamage> {}
 
-  async clear(notes: Readonly<Record<string, string>> = {}, lease?: Lease): Promise<void> {
-    if (lease && !this.#isLiving(lease)) throw new PinakesError('LEASE_LOST', { where: lease.name });
+  async clear(notes: Readonly<Record<string, string>> = {}): Promise<void> {
+    this.#empty();
+    await this.commit({ putNotes: notes });
+  }
+
+  #empty(): void {
     const { nextNumber, nextSequence, nextCollection, incarnation, isAdopting, leases, batches } = this.contents;
     const kept = { nextNumber, nextSequence, nextCollection, incarnation, isAdopting, leases };
     this.contents = { ...emptyContents(), ...kept, batches };
-    await this.commit({ putNotes: notes });
   }
 
   async close(): Promise<void> {}

@@ -315,6 +315,20 @@ export function catalogBatches(name: string, behaviour: Behaviour): void {
       },
     );
 
+    behaviour('R2 another life begins and the catalog is emptied in one step, while it is adopted', async (catalog) => {
+      const one = capture('http://a.com/', { block: block(1).key });
+      await catalog.commit({ blocks: [block(1)], captures: [{ capture: one }] });
+      assert.equal(await catalog.beginEmpty(2, {}), false, 'it is not being adopted');
+      await catalog.beginIncarnation(2);
+      const lease = (await catalog.takeLease('writer', 'test'))!;
+      assert.equal(await catalog.beginEmpty(4, {}), false, 'another life was before');
+      assert.deepEqual(await all(catalog.captures({})), [one]);
+      assert.equal(await catalog.beginEmpty(3, { kept: 'yes' }), true);
+      assert.deepEqual([await all(catalog.captures({})), await catalog.notes()], [[], { kept: 'yes' }]);
+      assert.deepEqual([await catalog.incarnation(), await catalog.isAdopting()], [3, true]);
+      assert.equal((await catalog.commit({ lease, putNotes: { a: 'b' } })).kind, 'fenced');
+    });
+
     behaviour('all rows are there after closing and opening the catalog again', async (catalog, subject) => {
       const one = capture('http://a.com/', { mime: 'some/thing', block: block(1).key });
       await write(catalog, { putCaptures: [one], putBlocks: [block(1)], putNotes: { a: 'b' } });

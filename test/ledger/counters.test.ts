@@ -36,7 +36,11 @@ test('commits and sealed segments are counted, with a line for each', async () =
   const lines: string[] = [];
   countersOf(archive.catalog).observer = (line) => lines.push(line);
   const name = await archive.sealed('W', [c('a'), c('b'), c('z', 'y')]);
-  assert.deepEqual(counted(archive.catalog), { commits: 3, sealedSegments: 1, takenLeases: 1 }, 'two commits seal a segment');
+  assert.deepEqual(
+    counted(archive.catalog),
+    { commits: 3, sealedSegments: 1, takenLeases: 1 },
+    'two commits seal a segment',
+  );
   assert.deepEqual(lines, [
     'taken leases +1: W',
     'commits +1: blocks 2, captures 3, segments 1',

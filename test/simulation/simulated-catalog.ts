@@ -110,6 +110,15 @@ export class SimulatedCatalog implements Catalog {
     changed(true);
   }
 
+  async beginEmpty(incarnation: number, notes: Readonly<Record<string, string>>): Promise<boolean> {
+    await this.#process.pass(() => `empties the catalog and begins the incarnation ${incarnation}`);
+    const changed = this.#world.beforeChange();
+    const isDone = await this.#inner.beginEmpty(incarnation, notes);
+    this.#world.incarnation = Math.max(this.#world.incarnation, isDone ? incarnation : 0);
+    changed(isDone);
+    return isDone;
+  }
+
   async endAdoption(lease: Lease): Promise<boolean> {
     await this.#process.pass(() => 'ends the adoption');
     const changed = this.#world.beforeChange();
@@ -200,10 +209,10 @@ export class SimulatedCatalog implements Catalog {
     return this.#inner.check();
   }
 
-  async clear(notes?: Readonly<Record<string, string>>, lease?: Lease): Promise<void> {
+  async clear(notes?: Readonly<Record<string, string>>): Promise<void> {
     await this.#process.pass(() => 'empties the catalog');
     const changed = this.#world.beforeChange();
-    await this.#inner.clear(notes, lease);
+    await this.#inner.clear(notes);
     changed(true);
   }
 

@@ -206,7 +206,7 @@ export class Cluster {
     this.writer.lose();
     segmentRegistry.beginRebuild();
     try {
-      const clearing = { notes: await this.#keptNotes(), settle: (held: HeldLease) => this.#settle(held) };
+      const clearing = { notes: await this.#keptNotes(), settle: () => wait(READERS_MS) };
       if (empties) return await rebuildCatalog(adoption, holder, clearing);
       await catalog.beginIncarnation(await nextIncarnation(catalog, stores));
       return await adoptAll(adoption, holder);
@@ -214,15 +214,6 @@ export class Cluster {
       segmentRegistry.reset();
       segmentRegistry.endRebuild();
       await collections.load();
-    }
-  }
-
-  /** Waits until readers know that the catalog is being made again. */
-  async #settle(held: HeldLease): Promise<void> {
-    const step = Math.min(READERS_MS, this.lifeMs / 3);
-    for (let waitedMs = 0; waitedMs < READERS_MS; waitedMs += step) {
-      await wait(step);
-      await held.renew();
     }
   }
 
@@ -300,6 +291,7 @@ export class Cluster {
     if (open.length === 0 || (await segmentsToSeal(this.#catalog, open)).length === 0) return;
     await archive.exclusive(async () => {
       const { writer } = this.writer;
+      await writer.dropEmpty();
       const asked = new Set(await segmentsToSeal(this.#catalog, open));
       for (const one of writer.openSegments())
         if (asked.has(one.segment.name) && !one.isDirty) {

@@ -248,6 +248,14 @@ export class LevelCatalog implements CopyableCatalog {
     return this.#state.counters.incarnation;
   }
 
+  /** Its owner is the only process, so nothing comes between the two steps. A kill leaves the first one made. */
+  async beginEmpty(incarnation: number, notes: Readonly<Record<string, string>>): Promise<boolean> {
+    if ((await this.incarnation()) !== incarnation - 1 || !(await this.isAdopting())) return false;
+    await this.clear(notes);
+    await this.beginIncarnation(incarnation);
+    return true;
+  }
+
   beginIncarnation(incarnation: number): Promise<void> {
     return this.#change(async () => {
       const { counters } = this.#state;

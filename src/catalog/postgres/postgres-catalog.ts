@@ -225,16 +225,33 @@ class PostgresCatalog extends PostgresView implements CopyableCatalog {
 
   async beginIncarnation(incarnation: number): Promise<void> {
     await this.database.transact(async (query) => {
-      const { counters, leases, state } = this.#tables;
-      const [row] = await query(`select incarnation from ${state} for update`);
+      const [row] = await query(`select incarnation from ${this.#tables.state} for update`);
       assert(incarnation > number(row!.incarnation), 'an incarnation is newer than the last one');
-      await query(`update ${state} set incarnation = $1, is_adopting = true, server = ${SERVER}`, [incarnation]);
-      await query(`update ${counters} set next = greatest(next, $1) where name = 'sequence'`, [
-        firstSequenceOf(incarnation),
-      ]);
-      // Commits hold their lease's row, so they have ended before their leases do.
-      await query(`update ${leases} set expires = clock_timestamp() where expires > clock_timestamp()`);
+      await this.#begin(query, incarnation);
     });
+  }
+
+  async beginEmpty(incarnation: number, notes: Readonly<Record<string, string>>): Promise<boolean> {
+    const make = async (query: Query) => {
+      await passGate(query, this.#tables, true);
+      const [row] = await query(`select incarnation, is_adopting from ${this.#tables.state} for update`);
+      if (number(row!.incarnation) !== incarnation - 1 || row!.is_adopting !== true) return rollBack(false);
+      // The leases end before the rows go: a commit that holds its lease has ended then.
+      await this.#begin(query, incarnation);
+      await this.#empty(query, notes);
+      return true;
+    };
+    return await this.database.transact(make, { isLong: true });
+  }
+
+  async #begin(query: Query, incarnation: number): Promise<void> {
+    const { counters, leases, state } = this.#tables;
+    await query(`update ${state} set incarnation = $1, is_adopting = true, server = ${SERVER}`, [incarnation]);
+    await query(`update ${counters} set next = greatest(next, $1) where name = 'sequence'`, [
+      firstSequenceOf(incarnation),
+    ]);
+    // Commits hold their lease's row, so they have ended before their leases do.
+    await query(`update ${leases} set expires = clock_timestamp() where expires > clock_timestamp()`);
   }
 
   async endAdoption(lease: Lease): Promise<boolean> {
@@ -312,16 +329,18 @@ class PostgresCatalog extends PostgresView implements CopyableCatalog {
    * Removes the rows one by one, because views must not change: TRUNCATE would empty them. Leases, counters and the
    * incarnation stay.
    */
-  async clear(notes: Readonly<Record<string, string>> = {}, lease?: Lease): Promise<void> {
+  async clear(notes: Readonly<Record<string, string>> = {}): Promise<void> {
     const make = async (query: Query) => {
       await passGate(query, this.#tables, true);
-      if (lease && !(await holdsLease(query, this.#tables, lease)))
-        throw new PinakesError('LEASE_LOST', { where: lease.name });
-      for (const name of CLEARED) await query(`delete from ${this.#tables[name]}`);
-      await query(`update ${this.#tables.state} set url_key_version = ${URL_KEY_VERSION}`);
-      await commitGroup(query, this.#tables, { putNotes: notes });
+      await this.#empty(query, notes);
     };
     await this.database.transact(make, { isLong: true });
+  }
+
+  async #empty(query: Query, notes: Readonly<Record<string, string>>): Promise<void> {
+    for (const name of CLEARED) await query(`delete from ${this.#tables[name]}`);
+    await query(`update ${this.#tables.state} set url_key_version = ${URL_KEY_VERSION}`);
+    await commitGroup(query, this.#tables, { putNotes: notes });
   }
 
   close(): Promise<void> {

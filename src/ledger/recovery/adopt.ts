@@ -37,11 +37,7 @@ import { sweepContents } from './sweep.ts';
 const DEFAULT_COLLECTION = 'default';
 
 export type AdoptionOptions = Omit<HealingOptions, 'lease' | 'stores'> &
-  LeaseOptions & {
-    readonly stores: SegmentStores;
-    /** Called under the lease of the adoption, before anything is read. */
-    readonly onTaken?: ((held: HeldLease) => Promise<void>) | undefined;
-  };
+  LeaseOptions & { readonly stores: SegmentStores };
 
 export type AdoptionReport = { readonly segments: readonly HealedSegment[] };
 
@@ -60,7 +56,6 @@ export async function adoptAll(options: AdoptionOptions, holder: string): Promis
   };
   try {
     const adoption = new Adoption({ ...options, onStep }, held.lease);
-    await options.onTaken?.(held);
     const segments = await unlessLost(options, held.lease, () => adoption.run());
     return segments && { segments };
   } finally {

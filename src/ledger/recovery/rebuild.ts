@@ -1,29 +1,33 @@
 /**
- * Makes the catalog again from the volumes alone (R2): begins an incarnation above all that left anything in the
- * volumes, empties the catalog under the lease of the adoption, and adopts everything. A rebuild that stops before the
- * catalog is empty ends as an adoption, by `adoptAll`; one that stops later is gone on with in the same way.
+ * Makes the catalog again from the volumes alone (R2). An incarnation begins above all that left anything in the
+ * volumes, so that readers learn that the catalog is being adopted. Then another one begins and the catalog is emptied,
+ * in one step: what writers have committed in between is in the volumes, in segments of an ended lease. A rebuild that
+ * stops is gone on with by `adoptAll`.
  */
-import type { HeldLease } from '../lease.ts';
 import { type AdoptionOptions, type AdoptionReport, adoptAll, nextIncarnation } from './adopt.ts';
+
+/** Each try fails only because another process adopts at the same time. */
+const TRIES_MAX = 3;
 
 export type Clearing = {
   /** The notes that the emptied catalog gets. */
   readonly notes?: Readonly<Record<string, string>>;
-  /** Waits until readers know that the catalog is being adopted, and renews the lease meanwhile. */
-  readonly settle?: (held: HeldLease) => Promise<void>;
+  /** Waits until readers know that the catalog is being adopted. */
+  readonly settle?: () => Promise<unknown>;
 };
 
 /** Undefined: another process adopts what is in the volumes. */
 export async function rebuildCatalog(
   options: AdoptionOptions,
   holder: string,
-  { notes, settle }: Clearing = {},
+  { notes = {}, settle }: Clearing = {},
 ): Promise<AdoptionReport | undefined> {
   const { catalog, stores } = options;
-  await catalog.beginIncarnation(await nextIncarnation(catalog, stores));
-  const onTaken = async (held: HeldLease) => {
-    await settle?.(held);
-    await catalog.clear(notes, held.lease);
-  };
-  return adoptAll({ ...options, onTaken }, holder);
+  for (let tried = 0; tried < TRIES_MAX; tried++) {
+    const incarnation = await nextIncarnation(catalog, stores);
+    await catalog.beginIncarnation(incarnation);
+    await settle?.();
+    if (await catalog.beginEmpty(incarnation + 1, notes)) return adoptAll(options, holder);
+  }
+  return undefined;
 }
