@@ -78,7 +78,7 @@ export function copyToCluster(
       if (open) throw refused(`the segment ${open.name} cannot be sealed`);
       const id = own ?? archive.newId().replace(/^<urn:uuid:|>$/g, '');
       refusalOf(await archive.commitGroup({ putNotes: { [COPY_NOTE]: id }, durable: true }));
-      if (isOwn) await underLease(to, archive.newId, ({ lease }) => to.clear({}, lease));
+      if (isOwn) await underLease(to, archive.newId, () => to.clear({}));
       await copyCatalog(from, to, {
         signal,
         onProgress: (table, count) => onProgress?.(table, count),
