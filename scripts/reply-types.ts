@@ -29,13 +29,22 @@ type Schema = {
   readonly patternProperties?: Readonly<Record<string, Schema>>;
 };
 
+const LINE_MAX = 120;
+
 /** The text of ui/api/replies.ts. */
 export async function replyTypes(): Promise<string> {
   const types = Object.entries(await namedSchemas()).map(
-    ([name, schema]) => `${commentOf(schema, '')}export type ${typeName(name)} = ${typeOf(schema, '')};\n`,
+    ([name, schema]) =>
+      `${commentOf(schema, '')}${wrapped(`export type ${typeName(name)} =`, typeOf(schema, ''), schema)};\n`,
   );
   const header = '/** Types of the replies of the API. Written by scripts/reply-types.ts; do not edit. */\n';
   return `${header}\n${types.join('\n')}`;
+}
+
+/** A long list of texts has a line for each, as the formatter writes it. */
+function wrapped(start: string, type: string, { enum: values }: Schema): string {
+  if (!values || start.length + type.length + 2 <= LINE_MAX) return `${start} ${type}`;
+  return `${start}\n${values.map((value) => `  | '${value}'`).join('\n')}`;
 }
 
 async function namedSchemas(): Promise<Readonly<Record<string, Schema>>> {

@@ -803,7 +803,23 @@ export type ReplayTicket = {
   readonly path?: string;
 };
 
-export type AuditAction = 'add' | 'cancel' | 'command' | 'compact' | 'crawl' | 'delete' | 'export' | 'job' | 'rebuild' | 'serve' | 'sign-in' | 'sign-out' | 'takedown' | 'token' | 'verify' | 'volume';
+export type AuditAction =
+  | 'add'
+  | 'cancel'
+  | 'command'
+  | 'compact'
+  | 'crawl'
+  | 'delete'
+  | 'export'
+  | 'job'
+  | 'rebuild'
+  | 'serve'
+  | 'sign-in'
+  | 'sign-out'
+  | 'takedown'
+  | 'token'
+  | 'verify'
+  | 'volume';
 
 /** `begun`: a job was accepted. Its end is an entry of its own. */
 export type AuditOutcome = 'begun' | 'done' | 'refused' | 'failed' | 'cancelled';
