@@ -461,8 +461,9 @@ export interface Catalog extends CatalogView {
   beginIncarnation(incarnation: number): Promise<void>;
   /**
    * Begins the next life of a catalog that is being adopted, and empties it in the same step, but for these notes. What
-   * writers have committed in the life before is in the volumes. False: the life is not the one before, or its adoption
-   * has ended.
+   * writers have committed in the life before is in the volumes. Where others store meanwhile, bars stay, since nothing
+   * barred may come in before its bar is found again (D3). False: the life is not the one before, or its adoption has
+   * ended.
    */
   beginEmpty(incarnation: number, notes: Readonly<Record<string, string>>): Promise<boolean>;
   /** Ends the adoption. False: the lease is fenced. */

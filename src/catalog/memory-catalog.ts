@@ -162,7 +162,9 @@ export class MemoryCatalog extends MemoryView implements Catalog {
 
   async beginEmpty(incarnation: number, notes: Readonly<Record<string, string>>): Promise<boolean> {
     if (this.contents.incarnation !== incarnation - 1 || !this.contents.isAdopting) return false;
+    const { bars } = this.contents;
     this.#empty();
+    this.contents = { ...this.contents, bars };
     await this.beginIncarnation(incarnation);
     await this.commit({ putNotes: notes });
     return true;

@@ -102,7 +102,7 @@ export async function carryOutTakedown(
     exclusive: <Answer>(step: () => Promise<Answer>) =>
       archive.exclusive(async () => {
         // Pending replacements are swapped in before. Otherwise their copies of the deleted records would stay.
-        await finishSwaps(archive);
+        await finishSwaps(archive).catch((error: unknown) => unlessCompacting(archive, error));
         const answer = await step();
         await refreshSegments(archive, changed);
         changed.clear();
@@ -121,6 +121,11 @@ export async function carryOutTakedown(
     ...countsOf(bars),
     ...(await bytesLeft(archive, bars, await proveTakedown(catalog, bars))),
   };
+}
+
+/** A compaction of another machine swaps in what it writes, and enters as dead what is deleted meanwhile (K1). */
+function unlessCompacting({ cluster }: OpenedArchive, error: unknown): void {
+  if (!cluster || !(error instanceof PinakesError) || error.code !== 'ARCHIVE_BUSY') throw error;
 }
 
 function checkedGround({ reason, by }: TakedownGround): TakedownGround {

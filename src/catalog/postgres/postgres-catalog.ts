@@ -238,7 +238,7 @@ class PostgresCatalog extends PostgresView implements CopyableCatalog {
       if (number(row!.incarnation) !== incarnation - 1 || row!.is_adopting !== true) return rollBack(false);
       // The leases end before the rows go: a commit that holds its lease has ended then.
       await this.#begin(query, incarnation);
-      await this.#empty(query, notes);
+      await this.#empty(query, notes, { keepsBars: true });
       return true;
     };
     return await this.database.transact(make, { isLong: true });
@@ -337,8 +337,8 @@ class PostgresCatalog extends PostgresView implements CopyableCatalog {
     await this.database.transact(make, { isLong: true });
   }
 
-  async #empty(query: Query, notes: Readonly<Record<string, string>>): Promise<void> {
-    for (const name of CLEARED) await query(`delete from ${this.#tables[name]}`);
+  async #empty(query: Query, notes: Readonly<Record<string, string>>, { keepsBars = false } = {}): Promise<void> {
+    for (const name of CLEARED) if (!(keepsBars && name === 'bars')) await query(`delete from ${this.#tables[name]}`);
     await query(`update ${this.#tables.state} set url_key_version = ${URL_KEY_VERSION}`);
     await commitGroup(query, this.#tables, { putNotes: notes });
   }
