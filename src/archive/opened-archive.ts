@@ -158,8 +158,7 @@ export class OpenedArchive {
     this.stopwatch = options.stopwatch;
     this.software = software;
     this.openRemote = options.openRemote ?? bucketOpener(clock);
-    // Without a stopwatch every answer is preceded by a question.
-    const elapsed = options.stopwatch ?? nextSecond();
+    const elapsed = options.stopwatch ?? clock;
     this.catalog = catalog.isShared ? readableCatalog(catalog, elapsed) : catalog;
     shareCounters(this.catalog, catalog);
     this.volumes = volumes;
@@ -506,12 +505,6 @@ export class OpenedArchive {
 /** Whether the lease was lost. */
 function isFenced(outcome: WriteOutcome): boolean {
   return outcome.kind === 'fenced' && outcome.why !== 'adopting';
-}
-
-/** A time that is a second later whenever it is asked for. */
-function nextSecond(): () => number {
-  let now = 0;
-  return () => (now += 1000);
 }
 
 function isOldArchive({ version }: Connector, { refusal }: Catalog): boolean {

@@ -26,6 +26,7 @@ async function read(number: number): Promise<string> {
     try {
       archive ??= await openArchive(directory!, {
         clock: Date.now,
+        stopwatch: () => performance.now(),
         newId: seededIds(seededRandom(process.pid)),
         purpose: 'reader',
         clusterTimes: JSON.parse(timesText!),

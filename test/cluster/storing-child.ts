@@ -57,6 +57,7 @@ async function open(): Promise<Archive> {
   let archive: Archive | undefined;
   const options: ArchiveOptions = {
     clock: Date.now,
+    stopwatch: () => performance.now(),
     newId: seededIds(seededRandom((process.pid * 7919 + Date.now()) % 2 ** 31)),
     purpose: `writer ${writer}`,
     clusterTimes: JSON.parse(timesText!),

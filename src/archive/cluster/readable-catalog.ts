@@ -28,7 +28,7 @@ const ANSWERS: ReadonlySet<string | symbol> = new Set([
 ]);
 const SCANS: ReadonlySet<string | symbol> = new Set(['captures', 'blocks']);
 
-/** `elapsed`: a monotonic time in milliseconds. */
+/** `elapsed`: a time in milliseconds, best one that nobody can set. */
 export function readableCatalog(catalog: Catalog, elapsed: () => number): Catalog {
   const state = new AdoptionState(catalog, elapsed);
   return new Proxy(catalog, {
@@ -71,7 +71,7 @@ class AdoptionState {
       await this.#whole();
       const { at, incarnation } = this.#known;
       const answer = await ask();
-      if (this.#elapsed() - at < READERS_MS) return answer;
+      if (this.#since(at) < READERS_MS) return answer;
       await this.#ask();
       if (this.#known.incarnation === incarnation) return answer;
     }
@@ -79,11 +79,16 @@ class AdoptionState {
 
   /** Waits until the catalog has everything. */
   async #whole(): Promise<void> {
-    if (this.#elapsed() - this.#known.at < STATE_MS) return;
+    if (this.#since(this.#known.at) < STATE_MS) return;
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined;
     });
     await this.#asking;
+  }
+
+  /** A clock that was set back must not make an old state look fresh. */
+  #since(at: number): number {
+    return Math.abs(this.#elapsed() - at);
   }
 
   async #ask(): Promise<void> {
