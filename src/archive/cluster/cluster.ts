@@ -193,9 +193,9 @@ export class Cluster {
   /**
    * Begins another incarnation, and enters what the volumes have and the catalog lacks (R2): after a failover, a
    * restore, or when a volume with segments was added. With `empties`, everything is entered anew: a rebuild. Every
-   * lease ends. Undefined: another process is doing it.
+   * lease ends. If another process goes on with it, this one waits.
    */
-  async adopt({ empties = false, ...options }: AdoptOptions = {}): Promise<AdoptionReport | undefined> {
+  async adopt({ empties = false, ...options }: AdoptOptions = {}): Promise<AdoptionReport> {
     const catalog = this.#catalog;
     const { stores, volumes, segmentRegistry, collections, newId } = this.#archive;
     const [missing] = volumes.failures();
@@ -206,15 +206,30 @@ export class Cluster {
     this.writer.lose();
     segmentRegistry.beginRebuild();
     try {
-      const clearing = { notes: await this.#keptNotes(), settle: () => wait(READERS_MS) };
-      if (empties) return await rebuildCatalog(adoption, holder, clearing);
-      await catalog.beginIncarnation(await nextIncarnation(catalog, stores));
-      return await adoptAll(adoption, holder);
+      const clearing = { notes: await this.#keptNotes(), settle: (held: HeldLease) => this.#settle(held) };
+      if (!empties) await catalog.beginIncarnation(await nextIncarnation(catalog, stores));
+      const adopted = empties ? rebuildCatalog(adoption, holder, clearing) : adoptAll(adoption, holder);
+      return (await adopted) ?? (await this.#awaitOthers(options.signal));
     } finally {
       segmentRegistry.reset();
       segmentRegistry.endRebuild();
       await collections.load();
     }
+  }
+
+  /** Waits until readers know that the catalog is being made again. */
+  async #settle(held: HeldLease): Promise<void> {
+    const step = Math.min(READERS_MS, this.lifeMs / 3);
+    for (let waitedMs = 0; waitedMs < READERS_MS; waitedMs += step) {
+      await wait(step);
+      await held.renew();
+    }
+  }
+
+  /** Waits while another process adopts what is in the volumes. */
+  async #awaitOthers(signal: AbortSignal | undefined): Promise<AdoptionReport> {
+    while (await this.#catalog.isAdopting()) await wait(this.#tickMs, undefined, { signal });
+    return { segments: [] };
   }
 
   /** Called when it is certain that the server of the database has all commits of the former one. */

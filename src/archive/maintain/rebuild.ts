@@ -1,6 +1,6 @@
 /** Creates the catalog again from the segments and the tombstones beside them. */
 import { hostname } from 'node:os';
-import { type Finding, PinakesError } from '../../base/index.ts';
+import type { Finding } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
 import { beginIncarnation } from '../../ledger/index.ts';
 import type { Cluster } from '../cluster/cluster.ts';
@@ -46,8 +46,7 @@ export async function rebuildCatalog(archive: OpenedArchive, options: RebuildOpt
 
 async function rebuildInCluster(archive: OpenedArchive, cluster: Cluster, options: RebuildOptions): Promise<void> {
   archive.runs.forget();
-  if (!(await cluster.adopt({ ...options, empties: true })))
-    throw new PinakesError('ARCHIVE_BUSY', { detail: 'another process is adopting what is in the volumes' });
+  await cluster.adopt({ ...options, empties: true });
   await archive.exclusive(() => resolveLater(archive));
   await archive.maintaining(() => sweepCopies(archive));
 }

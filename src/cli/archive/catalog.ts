@@ -30,10 +30,6 @@ export async function catalogAdopt(
   }
   const report = await cluster.adopt({ signal, onProgress: segmentProgress(terminal, 'adopt') });
   terminal.clearStatus();
-  if (!report) {
-    const detail = 'another process is adopting what is in the volumes; `pinakes doctor` shows which';
-    throw new PinakesError('ARCHIVE_BUSY', { where: options.archive, detail });
-  }
   const damaged = report.segments.filter(({ kind }) => kind === 'damaged').length;
   const incarnation = await archive.incarnation();
   if (options.json) await terminal.json({ adopted: report.segments.length, damaged, incarnation });

@@ -4,6 +4,9 @@
  * in one step: what writers have committed in between is in the volumes, in segments of an ended lease. A rebuild that
  * stops is gone on with by `adoptAll`.
  */
+import { PinakesError } from '../../base/index.ts';
+import { ADOPTION_LEASE } from '../../catalog/index.ts';
+import { HeldLease } from '../lease.ts';
 import { type AdoptionOptions, type AdoptionReport, adoptAll, nextIncarnation } from './adopt.ts';
 
 /** Each try fails only because another process adopts at the same time. */
@@ -12,11 +15,11 @@ const TRIES_MAX = 3;
 export type Clearing = {
   /** The notes that the emptied catalog gets. */
   readonly notes?: Readonly<Record<string, string>>;
-  /** Waits until readers know that the catalog is being adopted. */
-  readonly settle?: () => Promise<unknown>;
+  /** Waits until readers know that the catalog is being adopted, and renews the lease meanwhile. */
+  readonly settle?: (held: HeldLease) => Promise<void>;
 };
 
-/** Undefined: another process adopts what is in the volumes. */
+/** Undefined: another process goes on with it. */
 export async function rebuildCatalog(
   options: AdoptionOptions,
   holder: string,
@@ -26,8 +29,12 @@ export async function rebuildCatalog(
   for (let tried = 0; tried < TRIES_MAX; tried++) {
     const incarnation = await nextIncarnation(catalog, stores);
     await catalog.beginIncarnation(incarnation);
-    await settle?.();
+    // Without it, another process would end the adoption meanwhile.
+    const held = await HeldLease.take(catalog, ADOPTION_LEASE, holder, options);
+    if (!held) continue;
+    await settle?.(held);
     if (await catalog.beginEmpty(incarnation + 1, notes)) return adoptAll(options, holder);
+    await held.end();
   }
-  return undefined;
+  throw new PinakesError('ARCHIVE_BUSY', { detail: 'another process adopts what is in the volumes' });
 }
