@@ -311,7 +311,7 @@ export const ERROR_CATALOGUE = {
     'Read its message. Use the same version of Pinakes as the server, or stop the server and run the command again.',
   ),
   SIGN_IN_UNSAFE: entry(
-    'with these options others could act as somebody who is signed in',
+    'with these options, other people could act as a person who is signed in',
     'Change what the message names. docs/users.md shows safe ways to connect a sign-in service or a proxy.',
   ),
   SLIM_JOURNAL: entry(
